@@ -62,9 +62,9 @@ FROM (VALUES (7, 9), (7, 16), (1, 15), (1, 30)) v (lower, upper),
 		'{Plans,0}') told;
 RESET enable_indexscan;
 RESET enable_seqscan;
--- A sequential scan where nearly all pages are read.  The index of a wide interval is of no use.
+-- A sequential scan where most rows are read.  Bitmaps name rows, so that several are combined.
 SELECT q, plan_line('SELECT * FROM co WHERE ' || q) FROM unnest(ARRAY['size BETWEEN 7 AND 7',
-	'size BETWEEN 7 AND 21', 'size BETWEEN 1 AND 15 AND brand = 7',
+	'size BETWEEN 7 AND 21', 'size BETWEEN 2 AND 45', 'size BETWEEN 1 AND 15 AND brand = 7',
 	'(size BETWEEN 1 AND 5 AND brand = 7 AND cont IN (1, 2, 3, 4))
 	OR (size BETWEEN 1 AND 10 AND brand = 8 AND cont IN (5, 6, 7, 8))
 	OR (size BETWEEN 1 AND 15 AND brand = 9 AND cont IN (9, 10, 11, 12))']) q;

@@ -1301,8 +1301,8 @@ BEGIN ATOMIC
 				n - coalesce((SELECT sum(c) FROM unnest(common) AS c), 0) AS rows) AS r
 		WHERE r.rows >= 1
 	), run AS MATERIALIZED (
-		-- A place has four rows.
-		SELECT pages * ceil(page_rows / 4) AS places,
+		-- A place is a row; where keys lie together, four of them.
+		SELECT pages * ceil(page_rows / 4) AS places, pages * page_rows AS row_places,
 			-- Rows between where a key is and where it would be in order.
 			n * sqrt(2 * (1 - least(abs(coalesce(correlation, 0)), 1))) AS spread,
 			-- What rencoder_options_false_pages() wants of a query.
@@ -1312,7 +1312,8 @@ BEGIN ATOMIC
 			(SELECT 1 / (1 - least(greatest(repeats - c.chance, 0) / greatest(1 - c.chance, 0.001), 0.999))
 			 FROM (SELECT sum(g.members * (g.rows / n) ^ 2) AS chance FROM groups AS g) AS c) AS together
 	), entries AS MATERIALIZED (
-		SELECT r.*, g.members, g.rows, e.in_places, e.in_pages, page_rows * e.in_pages <= 6 * e.in_places AS by_page
+		SELECT r.*, g.members, g.rows, e.in_places, e.in_pages, page_rows * e.in_pages <= 6 * e.in_places AS by_page,
+			1.5 * e.in_places <= g.rows AS in_parts
 		FROM run AS r, groups AS g,
 			LATERAL (SELECT
 				r.places * (1 - exp(-least(g.rows / r.together * ((r.together - 1) / 4 + 1) / r.places, 99)))
@@ -1320,10 +1321,13 @@ BEGIN ATOMIC
 				pages * (1 - exp(-least(g.rows / r.together * ((r.together - 1) / page_rows + 1) / pages, 99)))
 					AS in_pages) AS e
 	), gaps AS MATERIALIZED (
-		SELECT e.*, CASE WHEN e.by_page THEN e.in_pages ELSE e.in_places END AS n_entries,
-			greatest(1, CASE WHEN e.by_page THEN pages ELSE e.places END * least(1, (e.spread + 256) / n))
-				/ greatest(CASE WHEN e.by_page THEN e.in_pages ELSE e.in_places END, 1e-9) AS gap
-		FROM entries AS e
+		SELECT e.*, f.n_entries,
+			greatest(1, f.places_named * least(1, (e.spread + 256) / n)) / greatest(f.n_entries, 1e-9) AS gap
+		FROM entries AS e,
+			LATERAL (SELECT CASE WHEN e.by_page THEN e.in_pages WHEN e.in_parts THEN e.in_places ELSE e.rows END
+					AS n_entries,
+				CASE WHEN e.by_page THEN pages WHEN e.in_parts THEN e.places ELSE e.row_places END
+					AS places_named) AS f
 	)
 	SELECT CASE WHEN min(g.spread) < 500
 		THEN min(g.places) * greatest(0.8, 13.5 + ln(greatest(keys, 1) / min(g.places)) / ln(2)

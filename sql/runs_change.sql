@@ -268,7 +268,7 @@ FROM unnest(ARRAY['v > 3000::int8 << 40', 'v = (-3000::int8 << 40) - 1']) c;
 CREATE TABLE run_alike (id int, v int8) WITH (fillfactor = 50, autovacuum_enabled = off);
 INSERT INTO run_alike SELECT i, i FROM generate_series(1, 20000) i;
 CREATE INDEX run_alike_v ON run_alike USING rencoder (v)
-	WITH (storage = run, pages_per_range = 1, autosummarize = off);
+	WITH (storage = run, resolution = pages, pages_per_range = 1, autosummarize = off);
 UPDATE run_alike SET v = -1 WHERE id % 100 BETWEEN 40 AND 44;
 VACUUM run_alike;
 SELECT kind, rows, entries < 500 AS few_entries FROM rencoder_runs('run_alike_v');

@@ -245,11 +245,16 @@ rencoder_options_part_rows(Relation index)
 		case RENCODER_RESOLUTION_PAGES:
 			return 0;
 		case RENCODER_RESOLUTION_ROWS:
-			return 1;
 		case RENCODER_RESOLUTION_AUTO:
 			break;
 	}
-	return RENCODER_PART_ROWS;
+	return 1;
+}
+
+bool
+rencoder_options_name_coarse_parts(Relation index)
+{
+	return options_of(index)->resolution == RENCODER_RESOLUTION_AUTO;
 }
 
 /* The server's effective_cache_size, whatever the session has set, so that all processes agree. */

@@ -39,7 +39,8 @@ typedef enum RencoderStorage
 /* What entries of runs name. */
 typedef enum RencoderResolution
 {
-	RENCODER_RESOLUTION_AUTO,	/* parts of pages, of a few rows */
+	RENCODER_RESOLUTION_AUTO,	/* rows; of keys that lie together, what is
+								 * best */
 	RENCODER_RESOLUTION_PAGES,	/* pages */
 	RENCODER_RESOLUTION_ROWS	/* rows */
 } RencoderResolution;
@@ -98,14 +99,11 @@ extern bool rencoder_options_use_runs(Relation index);
 /* A hash of the options that say how base runs are to be. */
 extern uint64 rencoder_options_hash_for_runs(Relation index);
 
-/*
- * A query of many rows checks so many for one that matches, at most.  To halve that costs a bit for
- * each row, which is worth more to queries of one row if it halves their false pages.
- */
-#define RENCODER_PART_ROWS	4
-
 /* Line pointers of the part of a page that a run made now is to name; 0: pages. */
 extern uint32 rencoder_options_part_rows(Relation index);
+
+/* May such a run name some parts together, where keys lie together (run/renc_place.h)? */
+extern bool rencoder_options_name_coarse_parts(Relation index);
 
 /*
  * Bytes that the keys of ranges may take while they are collected: half of

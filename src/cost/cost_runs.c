@@ -275,17 +275,22 @@ add_run_nulls(const RencoderRunColumn *tree, RencoderCostRunColumn *column)
 	column->null_entries += (double) tree->entries;
 	column->null_rows += (double) tree->rows;
 	column->null_leaves += tree->nleaves;
-	column->null_part = Max(column->null_part, tree->part_rows);
+
+	/* What they name that are rare, or common but do not fill pages. */
+	column->null_part = Max(column->null_part, Max(tree->part_rows, RENC_COARSE));
 }
 
 /*
- * Rows of the parts that the entries of a tree name.  An entry that stands for more rows than one
- * may name a page.
+ * Rows of what the entries of a tree name.  Where rows have fewer entries, leaves name coarse parts,
+ * or pages if these have no more rows to check for one that matches.
  */
 static double
 checked_rows(const RencoderRunColumn *tree)
 {
-	return tree->parts > 1 ? (double) tree->rows * tree->part_rows :
+	double		rows = (double) tree->rows * tree->part_rows;
+	double		joined = (double) tree->rows - tree->entries;
+
+	return tree->parts > 1 ? rows + (tree->part_rows > 1 ? 0 : (RENC_COARSE - 1) * Max(joined, 0)) :
 		(double) tree->entries * MaxHeapTuplesPerPage;
 }
 

@@ -7,6 +7,8 @@
  * pages, and its places are these.  No entry is of a line pointer greater than "most", which bounds
  * the last part, and pages.
  *
+ * A leaf may name coarser: stretches of "grain" parts of a page, up to all of them.
+ *
  * A row's line pointer is that of the root of its HOT chain, which never changes.
  */
 #ifndef RENC_PLACE_H
@@ -23,8 +25,18 @@ typedef struct renc_places
 	uint16_t	most;			/* the greatest line pointer that was seen */
 } renc_places;
 
+/* Parts that a leaf names together where keys lie together, but not in whole pages. */
+#define RENC_COARSE			4
+
 /* The part of all rows of a page. */
 #define RENC_WHOLE_PAGE		UINT16_MAX
+
+/* The names of a page, of so many parts each. */
+static inline uint32_t
+renc_place_names(uint32_t parts, uint32_t grain)
+{
+	return (parts + grain - 1) / grain;
+}
 
 /* Pages are not divided. */
 static inline renc_places
@@ -65,18 +77,22 @@ renc_place_part(uint32_t place, uint32_t parts)
 }
 
 /*
- * The line pointers of a part, or of RENC_WHOLE_PAGE: *first .. *last; none if *first is greater.
+ * The line pointers of so many parts from "part" on, or of RENC_WHOLE_PAGE: *first .. *last; none if
+ * *first is greater.
  */
 static inline void
-renc_part_rows(const renc_places *places, uint32_t part, uint32_t *first, uint32_t *last)
+renc_part_rows(const renc_places *places, uint32_t part, uint32_t grain, uint32_t *first,
+			   uint32_t *last)
 {
+	uint32_t	rows = grain * places->part_rows;
+
 	*first = 1;
 	*last = places->most;
 	if (places->parts == 1 || part == RENC_WHOLE_PAGE)
 		return;
 	*first = part * places->part_rows + 1;
-	if (part + 1 < places->parts && *first + places->part_rows - 1U < places->most)
-		*last = *first + places->part_rows - 1;
+	if (part + grain < places->parts && *first + rows - 1 < places->most)
+		*last = *first + rows - 1;
 }
 
 /* The first of them. */
@@ -86,7 +102,7 @@ renc_part_first(const renc_places *places, uint32_t part)
 	uint32_t	first;
 	uint32_t	last;
 
-	renc_part_rows(places, part, &first, &last);
+	renc_part_rows(places, part, 1, &first, &last);
 	return first;
 }
 

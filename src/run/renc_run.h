@@ -15,7 +15,8 @@
  *
  *		 0 u8	level, 0
  *		 1 u8	bits 0-2: bytes of a separator - 1; bit 3: blocks have page spans; bit 4:
- *				entries name pages, though the run has parts
+ *				entries name pages, though the run has parts; bit 5: they name stretches
+ *				of RENC_COARSE parts
  *		 2 u16	nblocks
  *		 4 u16	used
  *		 6 u8	shift of the separators
@@ -34,8 +35,8 @@
  *
  * Entries of a block are (c, p), ascending, no two alike: c = (key >> w) -
  * (separator >> w), p = page - first page of the page span; W = pages of the page span.
- * Where entries name parts of pages, "page" above and below is a place (renc_place.h)
- * less the run's first.
+ * Where entries name parts of pages, or stretches of them, "page" above and below is such
+ * a name less the run's first: the page times the names of a page, and which it is.
  *
  *	Coding 0, Rice of v = c * W + p: of each v - (the one before) - 1 (of the first:
  *		v) come first all low parts of "parameter" bits, then all high parts, each as
@@ -110,7 +111,8 @@ typedef enum renc_run_target
 	RENC_RUN_BITS,				/* bits of leaves for a row, on average */
 	RENC_RUN_EXACT,				/* whole keys */
 	RENC_RUN_DENSE				/* the same; a leaf of pages nearly all of
-								 * whose parts have entries names pages */
+								 * whose names have entries names pages, others
+								 * RENC_COARSE parts, if they may */
 } renc_run_target;
 
 /* A finished page. */
@@ -166,6 +168,7 @@ typedef struct renc_run_options
 	uint32_t	first_page;
 	uint32_t	npages;
 	uint32_t	parts;			/* of a page; 0 is 1 */
+	bool		coarse;			/* may a leaf name RENC_COARSE parts together? */
 	renc_run_target target;
 
 	/*
@@ -254,8 +257,9 @@ typedef struct renc_run_leaf
 	const uint8_t *data;
 	uint64_t	lo;
 	uint32_t	nblocks;
-	uint32_t	npages;			/* of the run; places, if entries name such */
-	uint32_t	parts;			/* of a page, that entries name */
+	uint32_t	npages;			/* of the run; names, if entries name parts */
+	uint32_t	names;			/* of a page */
+	uint32_t	grain;			/* parts that one stands for */
 	uint32_t	entries;
 	uint32_t	rows;
 	int			sepbytes;
@@ -272,7 +276,8 @@ typedef struct renc_run_search
 	int			width;			/* of their cells: 2^width keys */
 	uint64_t	separator;		/* no key of them is below */
 	uint32_t	page[RENC_RUN_MAX_BLOCK];	/* heap pages */
-	uint16_t	part[RENC_RUN_MAX_BLOCK];	/* of them, or RENC_WHOLE_PAGE */
+	uint16_t	part[RENC_RUN_MAX_BLOCK];	/* of them, or RENC_WHOLE_PAGE; the first
+											 * of leaf.grain parts */
 	uint64_t	cell[RENC_RUN_MAX_BLOCK];	/* key >> width */
 	renc_run_leaf leaf;			/* that it is in */
 	uint32_t	leaves;			/* read so far */

@@ -87,6 +87,8 @@ struct renc_run_encoder
 	uint64_t	last_key;
 	uint32_t	last_place;
 	uint32_t	parts;			/* of a page */
+	uint32_t	coarse;			/* parts that are named together where keys lie
+								 * together */
 	uint32_t	block;			/* entries of a block, nominally */
 	double		ratio;			/* pairs to an entry */
 	bool		started;
@@ -134,6 +136,7 @@ renc_run_encoder_init(void *memory, const renc_run_options *options)
 		e->block = 4;
 	e->ratio = 1;
 	e->parts = parts;
+	e->coarse = options->coarse && parts > RENC_COARSE ? RENC_COARSE : 1;
 	e->wanted = options->wanted;
 	e->aim = AIM * e->wanted;
 	renc_run_plan_init(&e->planner, options);
@@ -211,29 +214,44 @@ finish_encoder_leaf(renc_run_encoder *e)
 		correct_encoder_for_bits(e);
 }
 
-/* From now on pairs that are in no block name pages, or places. */
+/* What a pair names if an entry names "grain" parts; "place" is counted from the run's first page. */
 static void
-set_encoder_names(renc_run_encoder *e, bool by_page)
+set_pair_name(renc_run_pair *pair, uint32_t place, uint32_t parts, uint32_t grain)
 {
-	if (e->build.by_page == by_page)
+	uint32_t	part = renc_place_part(place, parts);
+
+	pair->page = renc_place_page(place, parts) * renc_place_names(parts, grain) + part / grain;
+	pair->part = (uint16_t) (part % grain);
+}
+
+/* The place of a pair that names "grain" parts. */
+static uint32_t
+place_of_pair(const renc_run_pair *pair, uint32_t parts, uint32_t grain)
+{
+	uint32_t	names = renc_place_names(parts, grain);
+
+	return renc_place_page(pair->page, names) * parts + renc_place_part(pair->page, names) * grain +
+		pair->part;
+}
+
+/* From now on pairs that are in no block name so many parts. */
+static void
+set_encoder_names(renc_run_encoder *e, uint32_t grain)
+{
+	if (e->build.grain == grain)
 		return;
 	for (uint32_t i = e->done; i < e->n; i++)
-	{
-		renc_run_pair *pair = &e->pair[i];
-		uint32_t	page = by_page ? renc_place_page(pair->page, e->parts) :
-			pair->page * e->parts + pair->part;
-
-		pair->part = (uint16_t) (by_page ? renc_place_part(pair->page, e->parts) : 0);
-		pair->page = page;
-	}
-	e->build.by_page = by_page;
+		set_pair_name(&e->pair[i], place_of_pair(&e->pair[i], e->parts, e->build.grain), e->parts,
+					  grain);
+	e->build.grain = grain;
 }
 
 /*
  * Do neighbours in the order of keys fill pages, so that to check these as a whole is to check no
- * more rows for one that matches than a part has?  Then entries of a leaf name pages, else places.
- * They name places, too, if rows are in the order of keys within a page, since an entry then
- * stands for several, and keys have so few rows that most rows of a page would be checked in vain.
+ * more rows for one that matches than a coarse part has?  Then entries of a leaf name pages.
+ * Where rows follow each other in the order of keys within a page, an entry of a coarse part stands for
+ * several.  Then they name these, if keys do not fill pages, or have so few rows that most rows of
+ * a page would be checked in vain.  Else they name places.
  * Of whole keys always places, so that runs of these can be made one without loss, but where they are
  * dense.
  */
@@ -244,35 +262,47 @@ choose_encoder_names(renc_run_encoder *e)
 	const renc_run_pair *pair = e->pair + e->done;
 	uint64_t	rows = 0;
 	uint32_t	keys = 0;
-	uint32_t	turns = 0;		/* from one place to another */
+	uint32_t	turns = 0;		/* from one name to another */
+	uint32_t	names = renc_place_names(e->parts, e->coarse);
 	uint32_t	pages;
-	bool		by_place;
+	bool		in_turn;
 
 	if (e->build.options.target == RENC_RUN_EXACT)
 		return;
-	set_encoder_names(e, false);
-	pages = renc_run_plan_count_pages(pair, n, e->parts);
-	if (e->build.options.target == RENC_RUN_DENSE)
-	{
-		set_encoder_names(e, e->parts > 1 && n >= DENSE_PLACES * pages * e->parts);
-		return;
-	}
+	set_encoder_names(e, e->coarse);
+	pages = renc_run_plan_count_pages(pair, n, names);
 	for (uint32_t i = 0; i < n; i++)
 	{
 		rows += pair[i].rows;
 		keys += i == 0 || pair[i].key != pair[i - 1].key;
 		turns += i == 0 || pair[i].page != pair[i - 1].page;
 	}
-	e->together = (uint64_t) pages * (e->parts > 1 ? e->parts : TOGETHER) <= rows;
-	by_place = keys * PAGES_OF_KEY > pages && turns * ROWS_IN_TURN <= rows;
-	set_encoder_names(e, e->together && e->parts > 1 && !by_place);
+	if (e->build.options.target == RENC_RUN_DENSE)
+	{
+		if (names > 1 && turns >= DENSE_PLACES * pages * names)
+			set_encoder_names(e, e->parts);
+		return;
+	}
+	e->together = (uint64_t) pages * (names > 1 ? names : TOGETHER) <= rows;
+	in_turn = turns * ROWS_IN_TURN <= rows;
+	if (e->together && !(in_turn && keys * PAGES_OF_KEY > pages))
+		set_encoder_names(e, e->parts);
+	else if (!in_turn)
+		set_encoder_names(e, 1);
 }
 
-/* Do entries name places that are in the order of the keys? */
+/* The names of a page. */
+static uint32_t
+encoder_names(const renc_run_encoder *e)
+{
+	return renc_place_names(e->parts, e->build.grain);
+}
+
+/* Do entries name parts that are in the order of the keys? */
 static bool
 encodes_places_in_order(const renc_run_encoder *e)
 {
-	return e->together && e->parts > 1 && !e->build.by_page;
+	return e->together && encoder_names(e) > 1;
 }
 
 /*
@@ -288,7 +318,7 @@ begin_encoder_leaf(renc_run_encoder *e)
 	uint32_t	npages;
 
 	choose_encoder_names(e);
-	e->build.npages = e->build.options.npages * (e->build.by_page ? 1 : e->parts);
+	e->build.npages = e->build.options.npages * encoder_names(e);
 	e->planner.npages = e->build.npages;
 	e->wanted = e->together && e->build.options.wanted_together > 0 ?
 		e->build.options.wanted_together : e->build.options.wanted;
@@ -315,7 +345,7 @@ add_encoder_piece(const renc_run_encoder *e, renc_run_expected *sum, renc_run_pi
 	if (encodes_places_in_order(e))
 	{
 		piece.absent /= 2;
-		piece.own /= in_pages ? e->parts : 1;
+		piece.own /= in_pages ? encoder_names(e) : 1;
 	}
 	renc_run_plan_add_expected(sum, &piece, pair, n);
 }
@@ -535,13 +565,10 @@ static void
 encode_pair(renc_run_encoder *e, uint64_t key, uint32_t place, uint32_t rows)
 {
 	renc_run_pair *pair = &e->pair[e->n];
-	uint32_t	page = place - e->build.options.first_page * e->parts;
-	bool		by_page = e->build.by_page;
 
 	pair->key = key;
 	pair->share = e->n > 0 && key - e->last_key > 1 ? 1 / (double) (key - e->last_key) : 0;
-	pair->page = by_page ? renc_place_page(page, e->parts) : page;
-	pair->part = (uint16_t) (by_page ? renc_place_part(page, e->parts) : 0);
+	set_pair_name(pair, place - e->build.options.first_page * e->parts, e->parts, e->build.grain);
 	pair->rows = rows;
 	e->n++;
 	e->last_key = key;

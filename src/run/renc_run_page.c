@@ -17,8 +17,9 @@ renc_run_open_leaf(renc_run_leaf *leaf, const uint8_t *page, const renc_run *run
 		return "the run has too many places";
 	leaf->page = page;
 	leaf->end = page + run->payload;
-	leaf->parts = page[1] & LEAF_PAGES ? 1 : run->parts;
-	leaf->npages = run->npages * leaf->parts;
+	leaf->grain = page[1] & LEAF_PAGES ? run->parts : page[1] & LEAF_COARSE ? RENC_COARSE : 1;
+	leaf->names = renc_place_names(run->parts, leaf->grain);
+	leaf->npages = run->npages * leaf->names;
 	leaf->sepbytes = (page[1] & 7) + 1;
 	leaf->nblocks = renc_run_get16(page + 2);
 	leaf->shift = page[6];
@@ -26,7 +27,9 @@ renc_run_open_leaf(renc_run_leaf *leaf, const uint8_t *page, const renc_run *run
 	leaf->lo = renc_load64(page + 8);
 	leaf->entries = renc_run_get32(page + 16);
 	leaf->rows = renc_run_get32(page + 20);
-	if (page[1] & ~(7 | LEAF_PAGE_SPANS | LEAF_PAGES) || (page[1] & LEAF_PAGES && run->parts == 1))
+	if (page[1] & ~(7 | LEAF_PAGE_SPANS | LEAF_PAGES | LEAF_COARSE) ||
+		(page[1] & LEAF_PAGES && (page[1] & LEAF_COARSE || run->parts == 1)) ||
+		(page[1] & LEAF_COARSE && run->parts <= RENC_COARSE))
 		return "unknown flags";
 	if (leaf->shift > MAX_WIDTH || leaf->wmax > MAX_WIDTH)
 		return "a shift is too large";

@@ -14,6 +14,7 @@
 #define LEAF_HEADER		24
 #define LEAF_PAGE_SPANS	0x08
 #define LEAF_PAGES		0x10
+#define LEAF_COARSE		0x20
 #define BLOCK_HEADER	5		/* off and head */
 #define BLOCK_PAGE_SPAN	8
 #define INNER_HEADER	8

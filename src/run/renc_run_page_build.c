@@ -44,6 +44,7 @@ renc_run_build_init(renc_run_builder *b, const renc_run_options *options, uint8_
 	b->run.first_page = options->first_page;
 	b->run.npages = options->npages;
 	b->run.parts = options->parts > 0 ? options->parts : 1;
+	b->grain = 1;
 	b->npages = b->run.npages * b->run.parts;
 	b->max_blocks = (uint32_t) (payload / MIN_BLOCK);
 	b->block = (renc_run_new_block *) take(&memory, (b->max_blocks + 1) * sizeof(renc_run_new_block));
@@ -278,7 +279,9 @@ renc_run_build_leaf(renc_run_builder *b)
 	bytes = page_separator_bytes(b, n, &shift);
 	used = page_directory_size(b, n) + b->ndata;
 	child.key = b->block[0].separator;
-	p[1] = (uint8_t) ((bytes - 1) | (b->page_spans ? LEAF_PAGE_SPANS : 0) | (b->by_page ? LEAF_PAGES : 0));
+	p[1] = (uint8_t) ((bytes - 1) | (b->page_spans ? LEAF_PAGE_SPANS : 0));
+	if (b->grain > 1)
+		p[1] |= b->grain == b->run.parts ? LEAF_PAGES : LEAF_COARSE;
 	renc_run_put(p + 2, n, 2);
 	renc_run_put(p + 4, used, 2);
 	p[6] = (uint8_t) shift;

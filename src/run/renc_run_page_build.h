@@ -58,8 +58,8 @@ typedef struct renc_run_builder
 	uint8_t    *data;			/* the blocks' */
 	size_t		ndata;
 	bool		page_spans;
-	bool		by_page;		/* entries name pages, though there are parts */
-	uint32_t	npages;			/* of the run, or its places */
+	uint32_t	grain;			/* parts that an entry names */
+	uint32_t	npages;			/* of the run, or its names */
 	int			wmax;
 	uint8_t		reach;
 	uint64_t	entries;

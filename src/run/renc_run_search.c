@@ -278,18 +278,19 @@ next_searched_block(renc_run_search *s)
 	return false;
 }
 
-/* From what the entries of the batch name to heap pages and parts. */
+/* From what the entries of the batch name to heap pages and their first parts. */
 static void
 split_searched_places(renc_run_search *s)
 {
-	const uint32_t parts = s->leaf.parts;
+	const uint32_t names = s->leaf.names;
+	const uint32_t grain = s->leaf.grain;
 
 	for (uint32_t i = 0; i < s->n; i++)
 	{
-		uint32_t	place = s->page[i];
+		uint32_t	name = s->page[i];
 
-		s->part[i] = parts == 1 ? RENC_WHOLE_PAGE : (uint16_t) renc_place_part(place, parts);
-		s->page[i] = s->run->first_page + renc_place_page(place, parts);
+		s->part[i] = names == 1 ? RENC_WHOLE_PAGE : (uint16_t) (renc_place_part(name, names) * grain);
+		s->page[i] = s->run->first_page + renc_place_page(name, names);
 	}
 }
 

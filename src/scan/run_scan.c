@@ -120,7 +120,7 @@ add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKe
 									renc_run_entry_hi(search, i)) == RENC_DISJOINT)
 			continue;
 		if (search->part[i] != RENC_WHOLE_PAGE)
-			renc_part_rows(places, search->part[i], &first, &last);
+			renc_part_rows(places, search->part[i], search->leaf.grain, &first, &last);
 		if (first <= last && (target->among == NULL ||
 							  renc_stretches_meet(target->among, search->page[i], first, last)))
 			rencoder_run_scan_add_rows(scan, target->list, search->page[i], first, last);

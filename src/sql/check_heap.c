@@ -234,7 +234,7 @@ check_heap_keys_in_tree(WantedKeys *wanted, const RencoderRunInfoData *info, int
 			uint32		first;
 			uint32		last;
 
-			renc_part_rows(&places, search->part[i], &first, &last);
+			renc_part_rows(&places, search->part[i], search->leaf.grain, &first, &last);
 			if (tree == wanted->tree)
 				found(wanted, search->page[i], first, last,
 					  Max(renc_run_entry_lo(search, i), reader.run.least),

@@ -10,6 +10,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "base/options.h"
+
 /* ---- Writing ---- */
 
 /* Extents of a run in use are a quarter of what it has, so that few do. */
@@ -167,6 +169,7 @@ rencoder_run_writer_begin_tree(RencoderRunWriter *w, int tree, uint32 coder,
 	options.first_page = first_page;
 	options.npages = npages;
 	options.parts = places.parts;
+	options.coarse = places.part_rows == 1 && rencoder_options_name_coarse_parts(w->index);
 	options.target = target;
 	options.wanted = wanted;
 	options.wanted_together = together;

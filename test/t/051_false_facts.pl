@@ -108,7 +108,7 @@ my @int8 = ('=', '1000 * hashint4(10000 + i)::int8 + 1');
 my @point = ('~=', 'point(i * 7919 % 65537 + 0.5, i * 104729 % 65537 + 0.5)');
 
 deny('a run', 'a', 'storage = run, resolution = pages, bits_per_key = 8', @int8, 1);
-deny('parts of pages', 'a', 'storage = run, bits_per_key = 8', @int8, 4);
+deny('rows', 'a', 'storage = run, bits_per_key = 10', @int8, 4);
 deny('a matrix', 'a', 'storage = filter, bits_per_key = 8', @int8, 1);
 deny('ranges of a matrix', 'a', 'storage = filter, bits_per_key = 8', @int8, 4);
 deny('boxes', 'p', 'storage = run, resolution = pages, bits_per_key = 8', @point, 1);

@@ -16,7 +16,7 @@ part_rows(const renc_places *places, uint32_t part, uint32_t most, uint32_t *fir
 	renc_places bounded = *places;
 
 	bounded.most = (uint16_t) most;
-	renc_part_rows(&bounded, part, first, last);
+	renc_part_rows(&bounded, part, 1, first, last);
 }
 
 /* The part of each line pointer, by counting. */
@@ -65,6 +65,26 @@ parts_are_stretches(const renc_places *places, uint32_t most)
 	}
 	part_rows(places, RENC_WHOLE_PAGE, most, &first, &last);
 	return next == most + 1 && first == 1 && last == most;
+}
+
+/* Parts that are named together have the rows of each. */
+static bool
+coarse_parts_are_stretches(const renc_places *places, uint32_t most)
+{
+	renc_places bounded = *places;
+
+	bounded.most = (uint16_t) most;
+	for (uint32_t part = 0; part < places->parts; part += RENC_COARSE)
+	{
+		uint32_t	first;
+		uint32_t	last;
+
+		renc_part_rows(&bounded, part, RENC_COARSE, &first, &last);
+		for (uint32_t offset = 1; offset <= most; offset++)
+			if ((part_of[offset] / RENC_COARSE * RENC_COARSE == part) != (offset >= first && offset <= last))
+				return places->parts == 1;
+	}
+	return true;
 }
 
 /* Each line pointer is of the part that counting says; those behind are of the last. */
@@ -133,7 +153,8 @@ test_all(void)
 			count_parts(&places);
 			for (int i = 0; i < 6; i++)
 				if (most[i] > 0 && most[i] <= MOST)
-					wrong[0] += !parts_are_stretches(&places, most[i]);
+					wrong[0] += !parts_are_stretches(&places, most[i]) ||
+						!coarse_parts_are_stretches(&places, most[i]);
 			wrong[1] += !offsets_have_parts(&places);
 			wrong[2] += !places_are_found(&places);
 		}

@@ -243,17 +243,17 @@ foreseen(const watch * w, size_t intervals)
 
 /* Adds what an entry names; false if that is nothing of the run. */
 static bool
-add_entry(findings * found, uint32_t page, uint16_t part)
+add_entry(findings * found, uint32_t page, uint16_t part, uint32_t grain)
 {
 	uint32_t	place = (page - d.first_page) * d.parts;
+	uint32_t	first = part == RENC_WHOLE_PAGE ? 0 : part;
+	uint32_t	end = part == RENC_WHOLE_PAGE || part + grain > d.parts ? d.parts : part + grain;
 
 	if (page - d.first_page >= d.npages ||
 		(part != RENC_WHOLE_PAGE && (d.parts == 1 || part >= d.parts)))
 		return false;
-	if (part != RENC_WHOLE_PAGE)
-		set_place(&found->places, place + part);
-	for (uint32_t i = 0; part == RENC_WHOLE_PAGE && i < d.parts; i++)
-		set_place(&found->whole, place + i);
+	for (uint32_t i = first; i < end; i++)
+		set_place(grain > 1 ? &found->whole : &found->places, place + i);
 	return true;
 }
 
@@ -281,7 +281,7 @@ find(const renc_interval_set *set, findings * found)
 			uint64_t	lo = renc_run_entry_lo(&search, i);
 			uint64_t	hi = renc_run_entry_hi(&search, i);
 
-			good &= lo <= hi && add_entry(found, search.page[i], search.part[i]);
+			good &= lo <= hi && add_entry(found, search.page[i], search.part[i], search.leaf.grain);
 			good &= renc_interval_set_overlap(set, lo, hi) != RENC_DISJOINT;
 		}
 		good &= search.n > 0;
@@ -407,7 +407,8 @@ check_entries(void)
 
 			for (; at < d.n && d.pair[at].key <= renc_run_entry_hi(&search, i); at++)
 				if (d.pair[at].page / d.parts == search.page[i] &&
-					(search.part[i] == RENC_WHOLE_PAGE || d.pair[at].page % d.parts == search.part[i]))
+					(search.part[i] == RENC_WHOLE_PAGE ||
+					 d.pair[at].page % d.parts - search.part[i] < search.leaf.grain))
 					any = named[at] = true;
 			good &= any;
 		}

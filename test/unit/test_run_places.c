@@ -24,6 +24,7 @@ static test_pair * pair;
 static size_t npairs;
 static uint32_t run_pages = PAGES;
 static uint32_t parts;
+static bool coarse;				/* may leaves name several parts together? */
 static uint32_t *found_place;	/* the number of the query that found it last,
 								 * as such */
 static uint32_t *found_page;	/* the same of pages as a whole */
@@ -71,20 +72,28 @@ build(renc_run_options *options)
 	options->first_page = FIRST_PAGE;
 	options->npages = run_pages;
 	options->parts = parts;
+	options->coarse = coarse;
 	if (!test_run_build(&t, options, pair, npairs))
 		return tap_ok(false, "%zu pairs are refused", npairs);
 	wrong = renc_run_check(&t.run, false, test_run_read, &t, &page);
 	return wrong == NULL ? true : tap_ok(false, "page %u: %s", page, wrong);
 }
 
-/* Leaves that name places, or pages. */
+/* What leaves name. */
+typedef enum names
+{
+	PLACES,
+	PAGES_AS_A_WHOLE,
+	COARSE_PARTS
+}			names;
+
 static uint32_t
-count_leaves(bool by_page)
+count_leaves(names what)
 {
 	uint32_t	n = 0;
 
 	for (uint32_t i = 0; i < t.n; i++)
-		n += t.page[i][0] == 0 && (t.page[i][1] >> 4 & 1) == by_page;
+		n += t.page[i][0] == 0 && (t.page[i][1] >> 4 & 3) == what;
 	return n;
 }
 
@@ -114,10 +123,11 @@ search(const renc_interval_set *set)
 			if (page >= PAGES || (s.part[i] != RENC_WHOLE_PAGE && s.part[i] >= parts))
 				return false;
 			good &= (s.part[i] == RENC_WHOLE_PAGE) == (s.leaf.page[1] >> 4 & 1);
+			good &= s.leaf.grain == (s.leaf.page[1] >> 5 & 1 ? RENC_COARSE : s.leaf.names == 1 ? parts : 1);
 			if (s.part[i] == RENC_WHOLE_PAGE)
 				mark(found_page, page);
-			else
-				mark(found_place, page * parts + s.part[i]);
+			for (uint32_t j = s.part[i]; j < parts && j - s.part[i] < s.leaf.grain; j++)
+				mark(found_place, page * parts + j);
 		}
 	return good && s.failure == NULL;
 }
@@ -177,10 +187,10 @@ test_stretches(size_t stretch, uint32_t rows, bool mixed)
 		if (!build(&options))
 			return;
 		if (options.target == RENC_RUN_EXACT)
-			wrong += count_leaves(true) > 0;
+			wrong += count_leaves(PAGES_AS_A_WHOLE) + count_leaves(COARSE_PARTS) > 0;
 		else
-			places += count_leaves(false);
-		pages += count_leaves(true);
+			places += count_leaves(PLACES) + count_leaves(COARSE_PARTS);
+		pages += count_leaves(PAGES_AS_A_WHOLE);
 		for (int i = 0; i < QUERIES; i++)
 		{
 			renc_interval interval = draw_interval();
@@ -219,6 +229,48 @@ test_size(size_t stretch, bool mixed, uint32_t divided, double most)
 	}
 	tap_ok(bits[1] <= bits[0] + most, "stretches of %zu, %s: %.2f bits a row, %.2f with %u parts",
 		   stretch, mixed ? "mixed" : "in order", bits[0], bits[1], divided);
+}
+
+/*
+ * Leaves of a run that names rows may name four of them together.  Where keys do not lie together they
+ * name rows; where they do, no row costs more than in a run that names four in any case.
+ */
+static void
+test_coarse(size_t stretch, bool mixed, bool places, bool coarse_parts, bool pages)
+{
+	double		bits[2];
+	uint32_t	n[3];
+	int			wrong = 0;
+
+	for (int i = 0; i < 2; i++)
+	{
+		renc_run_options options = {.payload = 8160,.target = RENC_RUN_FALSE_PAGES,.wanted = 1};
+
+		rnd_seed(7);
+		coarse = i == 1;
+		parts = coarse ? 291 : 73;
+		make_pairs(stretch, 1, mixed);
+		if (!build(&options))
+			return;
+		bits[i] = 0;
+		for (uint32_t j = 0; j < t.n; j++)
+			bits[i] += t.page[j][0] == 0 ? 8.0 * (t.page[j][4] + 256 * t.page[j][5]) / ROWS : 0;
+	}
+	for (int what = 0; what < 3; what++)
+		n[what] = count_leaves((names) what);
+	for (int i = 0; i < QUERIES; i++)
+	{
+		renc_interval interval = draw_interval();
+
+		wrong += count_wrong(&interval, false);
+	}
+	coarse = false;
+	tap_ok(wrong == 0 && bits[1] <= bits[0] + (places ? 2.3 : 0.1),
+		   "rows, or four: %d places wrong, %.2f bits a row, %.2f if always four", wrong, bits[1],
+		   bits[0]);
+	tap_ok((n[PLACES] > 0) == places && (n[COARSE_PARTS] > 0) == coarse_parts &&
+		   (n[PAGES_AS_A_WHOLE] > 0) == pages, "%u leaves name rows, %u four, %u pages", n[PLACES],
+		   n[COARSE_PARTS], n[PAGES_AS_A_WHOLE]);
 }
 
 /*
@@ -309,7 +361,7 @@ test_few_pages(uint32_t divided)
  * takes few bits.
  */
 static void
-test_dense(double share, double most)
+test_dense(double share, double most, bool may_be_coarse)
 {
 	static const renc_interval keys[] = {{0, 0}, {1, 1}};
 	renc_run_options options = {.payload = 8160,.target = RENC_RUN_DENSE};
@@ -317,6 +369,7 @@ test_dense(double share, double most)
 	int			wrong;
 
 	parts = 30;
+	coarse = may_be_coarse;
 	npairs = 0;
 	for (uint32_t place = 0; place < PAGES * parts; place++)
 		if (rnd_below(1000) < share * 1000)
@@ -333,10 +386,11 @@ test_dense(double share, double most)
 		return;
 	for (uint32_t i = 0; i < t.n; i++)
 		used += t.page[i][0] == 0 ? 8 * (t.page[i][4] + 256 * t.page[i][5]) : 0;
-	wrong = count_wrong(&keys[0], true) + count_wrong(&keys[1], true);
-	tap_ok(wrong == 0 && used <= most * PAGES * parts && count_leaves(share < 0.9) == 0,
+	wrong = count_wrong(&keys[0], !coarse) + count_wrong(&keys[1], !coarse);
+	tap_ok(wrong == 0 && (!coarse || count_leaves(PLACES) == 0) && used <= most * PAGES * parts && count_leaves(share < (coarse ? 0.3 : 0.9) ? PAGES_AS_A_WHOLE : PLACES) == 0,
 		   "a key in %.1f %% of the places: %d places wrong, %.2f bits for each place of the table",
 		   100 * share, wrong, used / PAGES / parts);
+	coarse = false;
 }
 
 /* ---- What is refused ---- */
@@ -435,8 +489,14 @@ test_damage(void)
 	make_pairs(1, 1, false);
 	if (!build(&options) || !tap_ok(!(t.page[0][1] & 0x10), "a leaf that names places"))
 		return;
-	t.page[0][1] |= 0x20;
+	t.page[0][1] ^= 0x40;
 	expect_wrong(&t.run, "unknown flags");
+	t.page[0][1] ^= 0x40 | 0x30;
+	expect_wrong(&t.run, "unknown flags");
+	t.page[0][1] ^= 0x10;
+	run = t.run;
+	run.parts = RENC_COARSE;
+	expect_wrong(&run, "unknown flags");
 }
 
 int
@@ -468,6 +528,11 @@ main(int argc, char **argv)
 	test_size(0, false, 9, 0);
 	test_size(0, false, 73, 3.5);
 	test_size(1, false, 9, 4);
+	test_coarse(0, false, false, true, false);
+	test_coarse(0, true, false, false, true);
+	test_coarse(1, false, true, false, false);
+	test_coarse(9000, false, true, true, false);
+	test_coarse(9000, true, true, false, true);
 	test_lines(1, 1.2, 9);
 	test_lines(4, 1.2, 3);
 	test_lines(40, 1.2, 2);
@@ -475,12 +540,15 @@ main(int argc, char **argv)
 	test_few_pages(2);
 	test_few_pages(9);
 	run_pages = PAGES;
-	test_dense(0.01, 0.12);
-	test_dense(0.2, 1.25);
-	test_dense(0.5, 1.15);
-	test_dense(0.8, 1.15);
-	test_dense(0.95, 0.08);
-	test_dense(1, 0.08);
+	test_dense(0.01, 0.12, false);
+	test_dense(0.2, 1.25, false);
+	test_dense(0.5, 1.15, false);
+	test_dense(0.8, 1.15, false);
+	test_dense(0.95, 0.08, false);
+	test_dense(1, 0.08, false);
+	test_dense(0.01, 0.12, true);
+	test_dense(0.2, 0.7, true);
+	test_dense(0.5, 0.08, true);
 	test_refusals();
 	test_damage();
 	test_run_free(&t);
