@@ -111,8 +111,8 @@ typedef enum renc_run_target
 	RENC_RUN_BITS,				/* bits of leaves for a row, on average */
 	RENC_RUN_EXACT,				/* whole keys */
 	RENC_RUN_DENSE				/* the same; a leaf of pages nearly all of
-								 * whose names have entries names pages, others
-								 * RENC_COARSE parts, if they may */
+								 * whose names have entries names pages,
+								 * others RENC_COARSE parts, if they may */
 } renc_run_target;
 
 /* A finished page. */
@@ -276,8 +276,8 @@ typedef struct renc_run_search
 	int			width;			/* of their cells: 2^width keys */
 	uint64_t	separator;		/* no key of them is below */
 	uint32_t	page[RENC_RUN_MAX_BLOCK];	/* heap pages */
-	uint16_t	part[RENC_RUN_MAX_BLOCK];	/* of them, or RENC_WHOLE_PAGE; the first
-											 * of leaf.grain parts */
+	uint16_t	part[RENC_RUN_MAX_BLOCK];	/* of them, or RENC_WHOLE_PAGE;
+											 * the first of leaf.grain parts */
 	uint64_t	cell[RENC_RUN_MAX_BLOCK];	/* key >> width */
 	renc_run_leaf leaf;			/* that it is in */
 	uint32_t	leaves;			/* read so far */

@@ -87,8 +87,8 @@ struct renc_run_encoder
 	uint64_t	last_key;
 	uint32_t	last_place;
 	uint32_t	parts;			/* of a page */
-	uint32_t	coarse;			/* parts that are named together where keys lie
-								 * together */
+	uint32_t	coarse;			/* parts that are named together where keys
+								 * lie together */
 	uint32_t	block;			/* entries of a block, nominally */
 	double		ratio;			/* pairs to an entry */
 	bool		started;
@@ -214,26 +214,6 @@ finish_encoder_leaf(renc_run_encoder *e)
 		correct_encoder_for_bits(e);
 }
 
-/* What a pair names if an entry names "grain" parts; "place" is counted from the run's first page. */
-static void
-set_pair_name(renc_run_pair *pair, uint32_t place, uint32_t parts, uint32_t grain)
-{
-	uint32_t	part = renc_place_part(place, parts);
-
-	pair->page = renc_place_page(place, parts) * renc_place_names(parts, grain) + part / grain;
-	pair->part = (uint16_t) (part % grain);
-}
-
-/* The place of a pair that names "grain" parts. */
-static uint32_t
-place_of_pair(const renc_run_pair *pair, uint32_t parts, uint32_t grain)
-{
-	uint32_t	names = renc_place_names(parts, grain);
-
-	return renc_place_page(pair->page, names) * parts + renc_place_part(pair->page, names) * grain +
-		pair->part;
-}
-
 /* From now on pairs that are in no block name so many parts. */
 static void
 set_encoder_names(renc_run_encoder *e, uint32_t grain)
@@ -241,8 +221,8 @@ set_encoder_names(renc_run_encoder *e, uint32_t grain)
 	if (e->build.grain == grain)
 		return;
 	for (uint32_t i = e->done; i < e->n; i++)
-		set_pair_name(&e->pair[i], place_of_pair(&e->pair[i], e->parts, e->build.grain), e->parts,
-					  grain);
+		renc_run_plan_name(&e->pair[i], renc_run_plan_place(&e->pair[i], e->parts, e->build.grain),
+						   e->parts, grain);
 	e->build.grain = grain;
 }
 
@@ -259,33 +239,23 @@ static void
 choose_encoder_names(renc_run_encoder *e)
 {
 	uint32_t	n = e->n - e->done < e->block ? e->n - e->done : e->block;
-	const renc_run_pair *pair = e->pair + e->done;
-	uint64_t	rows = 0;
-	uint32_t	keys = 0;
-	uint32_t	turns = 0;		/* from one name to another */
 	uint32_t	names = renc_place_names(e->parts, e->coarse);
-	uint32_t	pages;
+	renc_run_named named;
 	bool		in_turn;
 
 	if (e->build.options.target == RENC_RUN_EXACT)
 		return;
 	set_encoder_names(e, e->coarse);
-	pages = renc_run_plan_count_pages(pair, n, names);
-	for (uint32_t i = 0; i < n; i++)
-	{
-		rows += pair[i].rows;
-		keys += i == 0 || pair[i].key != pair[i - 1].key;
-		turns += i == 0 || pair[i].page != pair[i - 1].page;
-	}
+	named = renc_run_plan_count_named(e->pair + e->done, n, names);
 	if (e->build.options.target == RENC_RUN_DENSE)
 	{
-		if (names > 1 && turns >= DENSE_PLACES * pages * names)
+		if (names > 1 && named.turns >= DENSE_PLACES * named.pages * names)
 			set_encoder_names(e, e->parts);
 		return;
 	}
-	e->together = (uint64_t) pages * (names > 1 ? names : TOGETHER) <= rows;
-	in_turn = turns * ROWS_IN_TURN <= rows;
-	if (e->together && !(in_turn && keys * PAGES_OF_KEY > pages))
+	e->together = (uint64_t) named.pages * (names > 1 ? names : TOGETHER) <= named.rows;
+	in_turn = named.turns * ROWS_IN_TURN <= named.rows;
+	if (e->together && !(in_turn && named.keys * PAGES_OF_KEY > named.pages))
 		set_encoder_names(e, e->parts);
 	else if (!in_turn)
 		set_encoder_names(e, 1);
@@ -568,7 +538,7 @@ encode_pair(renc_run_encoder *e, uint64_t key, uint32_t place, uint32_t rows)
 
 	pair->key = key;
 	pair->share = e->n > 0 && key - e->last_key > 1 ? 1 / (double) (key - e->last_key) : 0;
-	set_pair_name(pair, place - e->build.options.first_page * e->parts, e->parts, e->build.grain);
+	renc_run_plan_name(pair, place - e->build.options.first_page * e->parts, e->parts, e->build.grain);
 	pair->rows = rows;
 	e->n++;
 	e->last_key = key;

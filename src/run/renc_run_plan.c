@@ -56,21 +56,42 @@ renc_run_plan_page_span(const renc_run_pair *pair, uint32_t n, uint32_t *first, 
 	*npages = most - least + 1;
 }
 
+void
+renc_run_plan_name(renc_run_pair *pair, uint32_t place, uint32_t parts, uint32_t grain)
+{
+	uint32_t	part = renc_place_part(place, parts);
+
+	pair->page = renc_place_page(place, parts) * renc_place_names(parts, grain) + part / grain;
+	pair->part = (uint16_t) (part % grain);
+}
+
 uint32_t
-renc_run_plan_count_pages(const renc_run_pair *pair, uint32_t n, uint32_t parts)
+renc_run_plan_place(const renc_run_pair *pair, uint32_t parts, uint32_t grain)
+{
+	uint32_t	names = renc_place_names(parts, grain);
+
+	return renc_place_page(pair->page, names) * parts + renc_place_part(pair->page, names) * grain +
+		pair->part;
+}
+
+renc_run_named
+renc_run_plan_count_named(const renc_run_pair *pair, uint32_t n, uint32_t names)
 {
 	uint32_t	seen[SEEN_PAGES] = {0};
-	uint32_t	pages = 0;
+	renc_run_named named = {0, 0, 0, 0};
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		uint32_t	page = renc_place_page(pair[i].page, parts);
+		uint32_t	page = renc_place_page(pair[i].page, names);
 		uint32_t	slot = page % SEEN_PAGES;
 
-		pages += seen[slot] != page + 1;
+		named.rows += pair[i].rows;
+		named.keys += i == 0 || pair[i].key != pair[i - 1].key;
+		named.turns += i == 0 || pair[i].page != pair[i - 1].page;
+		named.pages += seen[slot] != page + 1;
 		seen[slot] = page + 1;
 	}
-	return pages;
+	return named;
 }
 
 uint32_t

@@ -73,8 +73,24 @@ extern void renc_run_plan_init(renc_run_planner *planner, const renc_run_options
 extern uint32_t renc_run_plan(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n,
 							  renc_run_piece *piece);
 
-/* How many different pages do n pairs name, which name places, about? */
-extern uint32_t renc_run_plan_count_pages(const renc_run_pair *pair, uint32_t n, uint32_t parts);
+/*
+ * What a pair names if a name stands for "grain" of the parts of a page; and back.  A place is counted
+ * from the run's first page.
+ */
+extern void renc_run_plan_name(renc_run_pair *pair, uint32_t place, uint32_t parts, uint32_t grain);
+extern uint32_t renc_run_plan_place(const renc_run_pair *pair, uint32_t parts, uint32_t grain);
+
+/* What some pairs name. */
+typedef struct renc_run_named
+{
+	uint64_t	rows;
+	uint32_t	keys;
+	uint32_t	turns;			/* from one name to another */
+	uint32_t	pages;			/* about */
+} renc_run_named;
+
+/* Of n pairs, with so many names for a page. */
+extern renc_run_named renc_run_plan_count_named(const renc_run_pair *pair, uint32_t n, uint32_t names);
 
 /*
  * Where in lo < i <= hi to split: before pair i, whose key differs from the one before in
