@@ -196,6 +196,21 @@ SELECT samples, pages > 0 AS pages, false_pages FROM rencoder_replay_query_sampl
 SELECT rencoder_add_query_sample('sr_p', 0::int8, 4294967296::int8, 2);
 SELECT samples, pages > 128 AS many, pages < pg_relation_size('sr') / 8192 AS mean
 FROM rencoder_replay_query_samples('sr_p', 2);
+-- What is coded anew is not asked while some is not.
+CREATE TABLE sc (t text, filler text) WITH (autovacuum_enabled = off);
+ALTER TABLE sc ALTER filler SET STORAGE plain;
+INSERT INTO sc SELECT 'customer ' || i, repeat('x', 190) FROM generate_series(1, 4000) i;
+CREATE INDEX sc_t ON sc USING rencoder (t)
+	WITH (storage = run, autosummarize = off, pages_per_range = 1);
+INSERT INTO sc SELECT 'order ' || i, repeat('x', 190) FROM generate_series(1, 16000) i;
+SELECT rencoder_summarize_new_values('sc_t') > 400 AS summarized;
+SELECT count(rencoder_add_query_sample('sc_t', t, t))
+FROM unnest('{customer 77, order 77}'::text[]) t;
+SELECT samples, pages FROM rencoder_replay_query_samples('sc_t');
+SELECT rencoder_compact('sc_t');
+SELECT samples, pages - false_pages BETWEEN 1 AND 3 AS found
+FROM rencoder_replay_query_samples('sc_t');
+DROP TABLE sc;
 -- Those that scans have recorded.
 SET rencoder.sample_rate = 1;
 SELECT count(*) FROM sr WHERE v = 2654435761;

@@ -191,6 +191,7 @@ typedef struct RencoderQuery
 {
 	bool		empty;			/* contradictory: no row can match */
 	bool		restricted;		/* any column asked for anything */
+	bool		unknown;		/* rencoder_key_make_query_of_keys() */
 	int			natts;
 	Relation	index;
 	const ScanKeyData *keys;	/* as given */
@@ -255,8 +256,8 @@ extern RencoderQuery *rencoder_key_make_query(Relation index, const ScanKeyData 
 
 /*
  * A query for the keys lo .. hi of a column, or, with "box", for points between the corners with these
- * keys, coded by a generation.  What another one has coded does not satisfy it, so it is none for
- * users: rows are left out where coders changed.
+ * keys, coded by a generation.  It is none for users: where storage has keys by another coder, too,
+ * rows are left out, and "unknown" is true after the search.
  */
 extern RencoderQuery *rencoder_key_make_query_of_keys(Relation index, int col, uint32 generation,
 													  uint64 lo, uint64 hi, bool box);

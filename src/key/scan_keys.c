@@ -354,13 +354,19 @@ static RencoderKeySet *
 make_scan_key_set(RencoderQuery *query, int col, uint32 generation,
 				  const RencoderCoder *coder)
 {
-	/* Without scan keys it is a query of keys, which another coder made. */
-	KeyLists	keys = {.by_intervals = query->nkeys == 0};
+	KeyLists	keys = {0};
 
 	for (int i = 0; i < query->nkeys; i++)
 	{
 		if (query->keys[i].sk_attno - 1 == col && query->compares[i])
 			apply_scan_key(query->index, &query->keys[i], coder, &keys);
+	}
+
+	/* What the keys of a query of keys are by another coder nobody knows. */
+	if (query->nkeys == 0)
+	{
+		query->unknown = keys.by_intervals = true;
+		rencoder_intervals_add(&keys.intervals, PG_UINT64_MAX, PG_UINT64_MAX);
 	}
 
 	/* No key is left, but a value without one may lie here and there: ask. */

@@ -197,7 +197,6 @@ typedef struct Replay
 	Relation	index;
 	Relation	heap;
 	int			col;
-	uint32		generation;		/* of the coder of the samples */
 	bool		is_plain;		/* can it be told what is on a page? */
 	int			n;				/* samples */
 	double		pages;			/* of the table that the index let pass, */
@@ -229,8 +228,8 @@ take_replayed_page(void *arg, BlockNumber page, const uint64 *row)
 static void
 replay_sample(Replay *replay, const RencoderSample *sample)
 {
-	RencoderQuery *query = rencoder_key_make_query_of_keys(replay->index, replay->col,
-														   replay->generation, sample->lo, sample->hi,
+	RencoderQuery *query = rencoder_key_make_query_of_keys(replay->index, replay->col, sample->coder,
+														   sample->lo, sample->hi,
 														   sample->kind == RENCODER_SAMPLE_BOX);
 	RencoderEmit emit = {.page = take_replayed_page,.arg = replay};
 	RencoderCandidateCounts counts = {0};
@@ -241,19 +240,20 @@ replay_sample(Replay *replay, const RencoderSample *sample)
 
 	replay->page = NULL;
 	replay->npages = replay->room = 0;
+	if (!rencoder_coder_find(query->coders, replay->index, replay->col, sample->coder, &coder))
+		return;
 	(void) rencoder_candidates_find(replay->index, RelationGetNumberOfBlocks(replay->heap), query,
 									GetActiveSnapshot(), NULL, &emit, NULL, &counts);
+	if (query->unknown)
+		return;
 	replay->n++;
 	replay->pages += replay->npages;
 	replay->index_pages += counts.index_pages;
 	nread = Min(replay->npages, REPLAY_PAGES);
-	if (!replay->is_plain || nread == 0 ||
-		!rencoder_coder_find(query->coders, replay->index, replay->col, replay->generation, &coder))
-		return;
-	for (int64 i = 0; i < nread; i++)
+	for (int64 i = 0; i < nread && replay->is_plain; i++)
 		nfalse += rencoder_heap_lacks(replay->heap, replay->index, replay->col, coder,
 									  replay->page[i * replay->npages / nread], 1, keys);
-	replay->false_pages += (double) nfalse * replay->npages / nread;
+	replay->false_pages += (double) nfalse * replay->npages / Max(nread, 1);
 }
 
 /* Samples of queries, not those that a build has made of the table's values: "most", of all ages. */
@@ -262,8 +262,7 @@ replay_samples(Replay *replay, int most)
 {
 	int			n;
 	int			nasked = 0;
-	RencoderSample *samples = rencoder_samples_read(replay->index, replay->col, &replay->generation,
-													&n);
+	RencoderSample *samples = rencoder_samples_read(replay->index, replay->col, NULL, &n);
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder replay",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
@@ -289,8 +288,8 @@ replay_samples(Replay *replay, int most)
  *
  * Has the index search what up to "most" query samples of a column ask for, and looks on which of the
  * pages found there is no row version with such a key, whoever may see it.  Means of a sample; null
- * if there is none, and of false pages where keys are not those of plain columns.  AccessShareLock
- * on table and index.
+ * if there is none, and of false pages where keys are not those of plain columns.  A sample is not
+ * asked if another coder than its own has made some keys.  AccessShareLock on table and index.
  */
 Datum
 rencoder_replay_query_samples(PG_FUNCTION_ARGS)
@@ -305,7 +304,6 @@ rencoder_replay_query_samples(PG_FUNCTION_ARGS)
 	replay.index = target.index;
 	replay.heap = target.heap;
 	replay.col = sample_column_arg(target.index, PG_GETARG_INT32(1));
-	replay.generation = rencoder_coder_newest_generation(target.index, replay.col);
 	replay.is_plain = rencoder_heap_is_plain(target.heap, BuildIndexInfo(target.index));
 	replay_samples(&replay, PG_GETARG_INT32(2));
 	rencoder_open_index_close(&target);
