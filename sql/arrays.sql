@@ -1,21 +1,16 @@
 -- column operator ANY (array), one scan for all elements: the same rows with
 -- the index as without, and few pages read.
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
 SET enable_indexscan = off;
 -- Recording a scan reads pages too.
 SET rencoder.sample_rate = 0;
 CREATE SCHEMA arrays;
 SET search_path = arrays, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
-\set compare :abs_srcdir '/sql/include/compare.sql'
+\set begin :abs_srcdir '/sql/include/begin.sql'
 \set ECHO none
-\i :compare
+\i :begin
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 SET random_page_cost = 1.1;
-SET jit = off;
-SET max_parallel_workers_per_gather = 0;
 
 -- 500 pages: three full groups of block ranges and one that grows.
 CREATE TABLE t (id int, v int8, small int4, few int2, medium int4, at timestamp, filler text);

@@ -1,21 +1,16 @@
 -- Several columns of one index, with a condition on each: what is found, and what is read for it.
 -- A scan searches the column that promises the fewest entries, and others only where that pays.
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 SET rencoder.sample_rate = 0;
 SET rencoder.enable_facts = off;
 CREATE SCHEMA conditions;
 SET search_path = conditions, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
-\set compare :abs_srcdir '/sql/include/compare.sql'
+\set begin :abs_srcdir '/sql/include/begin.sql'
 \set polygon_ops :abs_srcdir '/sql/include/polygon_ops.sql'
 \set ECHO none
-\i :compare
+\i :begin
 \i :polygon_ops
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 
 -- A few values, many values, words, the order of the table, nulls, and areas, which have no key.
 CREATE TABLE t (id int, a int, b int, c text, d timestamptz, n int, g polygon, other int,

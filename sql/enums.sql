@@ -1,17 +1,12 @@
 -- Enums: keys are the labels' oids, and the order is asked for label by label, however it has
 -- come about.  Each query by the index and by a sequential scan.
 \getenv abs_srcdir PG_ABS_SRCDIR
-\set compare :abs_srcdir '/sql/include/compare.sql'
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
+\set begin :abs_srcdir '/sql/include/begin.sql'
 CREATE SCHEMA enums;
 SET search_path = enums, public;
 \set ECHO none
-\i :compare
+\i :begin
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TABLE t (id int, m mood, n int, filler text);

@@ -1,19 +1,14 @@
 -- Nulls by place: IS NULL, IS NOT NULL and a partial index's scan without a condition on its
 -- columns read the pages that have such rows, from runs, deltas and the pending list; and nothing
 -- is missed, whatever becomes of the rows.
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
 SET enable_indexscan = off;
 CREATE SCHEMA nulls;
 SET search_path = nulls, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
-\set compare :abs_srcdir '/sql/include/compare.sql'
+\set begin :abs_srcdir '/sql/include/begin.sql'
 \set ECHO none
-\i :compare
+\i :begin
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
-SET jit = off;
-SET max_parallel_workers_per_gather = 0;
 
 -- Heap pages that a bitmap scan reads, and those that have a row: at most a tenth and three more?
 -- If not, both numbers.

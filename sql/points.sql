@@ -1,21 +1,16 @@
 -- Points: the same rows with the index as without, for random and edge values
 -- in the table and in the queries.
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
 SET enable_indexscan = off;
 CREATE SCHEMA points;
 SET search_path = points, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set plan :abs_srcdir '/sql/include/plan.sql'
-\set compare :abs_srcdir '/sql/include/compare.sql'
+\set begin :abs_srcdir '/sql/include/begin.sql'
 \set ECHO none
-\i :compare
+\i :begin
 \i :plan
 \set ECHO all
 SET random_page_cost = 1.1;
-SET jit = off;
-SET max_parallel_workers_per_gather = 0;
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 
 -- Coordinates where something may go wrong.  The square of the greatest still
 -- is finite: PostgreSQL's operators raise errors where numbers overflow.

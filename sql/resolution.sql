@@ -1,17 +1,12 @@
 -- Runs name rows: a scan of an index finds what a sequential scan finds, whatever has become
 -- of the line pointers of a page; and it checks few rows for each that matches.
 \getenv abs_srcdir PG_ABS_SRCDIR
-\set compare :abs_srcdir '/sql/include/compare.sql'
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
+\set begin :abs_srcdir '/sql/include/begin.sql'
 CREATE SCHEMA resolution;
 SET search_path = resolution, public;
 \set ECHO none
-\i :compare
+\i :begin
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 
 -- "a" is anywhere, "b" one of a few, "c" in the order of the table; "n" is in no index.
 CREATE TABLE t (id int, a int8, b int, c int, n int, filler text)

@@ -1,19 +1,14 @@
 -- Indexes whose keys are in a sorted run: the same rows as a sequential scan finds, for
 -- all kinds of queries, and single heap pages as candidates.
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
 SET enable_indexscan = off;
 CREATE SCHEMA runs;
 SET search_path = runs, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
-\set compare :abs_srcdir '/sql/include/compare.sql'
+\set begin :abs_srcdir '/sql/include/begin.sql'
 \set ECHO none
-\i :compare
+\i :begin
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 SELECT set_config('runs.seed', :'seed', false) = :'seed' AS set;
-SET jit = off;
-SET max_parallel_workers_per_gather = 0;
 SET rencoder.sample_rate = 0;
 
 -- Conditions, for how many of them the rows are the same, and how many the index serves.

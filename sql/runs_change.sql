@@ -1,19 +1,14 @@
 -- Changes of an index whose groups name a run: rows that come later stand on the pending
 -- list, then in deltas; ranges are desummarized and summarized again.  Nothing is lost by any
 -- of it, and groups with a run stay as they are.
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 SET rencoder.sample_rate = 0;
 CREATE SCHEMA runs_change;
 SET search_path = runs_change, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
-\set compare :abs_srcdir '/sql/include/compare.sql'
+\set begin :abs_srcdir '/sql/include/begin.sql'
 \set ECHO none
-\i :compare
+\i :begin
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 
 -- Half of each page is free.  "other" has an index of its own, so that updates of it are not HOT.
 CREATE TABLE t (id int, v int8, s text COLLATE "C", few int, p point, other int, filler text)

@@ -1,18 +1,13 @@
 -- Groups that become full in use go into base runs: VACUUM makes runs of what waits and merges
 -- neighbours, rencoder_compact() makes one of all.  Nothing is lost by any of it.
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 SET rencoder.sample_rate = 0;
 CREATE SCHEMA runs_flush;
 SET search_path = runs_flush, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
-\set compare :abs_srcdir '/sql/include/compare.sql'
+\set begin :abs_srcdir '/sql/include/begin.sql'
 \set ECHO none
-\i :compare
+\i :begin
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 
 -- Four rows a page, half of which is free: 512 rows a group.
 CREATE TABLE t (id int, v int8, s text COLLATE "C", few int, filler text)

@@ -1,18 +1,13 @@
 -- Coders of several generations at once in base runs, deltas and pending list: of each its keys
 -- are found, by the keys that it makes.
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 SET rencoder.sample_rate = 0;
 CREATE SCHEMA runs_generations;
 SET search_path = runs_generations, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
-\set compare :abs_srcdir '/sql/include/compare.sql'
+\set begin :abs_srcdir '/sql/include/begin.sql'
 \set ECHO none
-\i :compare
+\i :begin
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 
 -- Four rows a page, a quarter of which is free.  What comes later is unlike what came before.
 CREATE TABLE t (id int, s text COLLATE "C", p point, filler text)

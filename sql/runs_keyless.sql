@@ -1,22 +1,17 @@
 -- Values for which no single key stands, in ranges that a run covers: the place of such a row is
 -- always a candidate, whoever has put it there and whatever becomes of its run.
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 SET rencoder.sample_rate = 0;
 CREATE SCHEMA runs_keyless;
 SET search_path = runs_keyless, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
-\set compare :abs_srcdir '/sql/include/compare.sql'
+\set begin :abs_srcdir '/sql/include/begin.sql'
 \set polygon_ops :abs_srcdir '/sql/include/polygon_ops.sql'
 \set pages_of :abs_srcdir '/sql/include/pages_of.sql'
 \set ECHO none
-\i :compare
+\i :begin
 \i :polygon_ops
 \i :pages_of
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 
 -- A point has a key, an area has none.  Each page has four rows and room for as many.
 CREATE FUNCTION point_at(x int, y int) RETURNS polygon LANGUAGE sql IMMUTABLE AS

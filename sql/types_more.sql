@@ -2,20 +2,15 @@
 -- and edge values in the table and as constants.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set values :abs_srcdir '/sql/include/values.sql'
-\set compare :abs_srcdir '/sql/include/compare.sql'
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
+\set begin :abs_srcdir '/sql/include/begin.sql'
 SET enable_indexscan = off;
 CREATE SCHEMA types_more;
 SET search_path = types_more, public;
 \set ECHO none
 \i :values
-\i :compare
+\i :begin
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 SET random_page_cost = 1.1;
-SET jit = off;
-SET max_parallel_workers_per_gather = 0;
 
 -- Two columns of the type: v has many values, few has few.  170 pages, so two groups of block
 -- ranges, the second of which grows: a third of the rows come after the index.
