@@ -84,13 +84,65 @@ find_known_keys(RencoderCostPath *p, Relation index)
 	}
 }
 
+/*
+ * What an index says of itself, whatever is asked: kept for the time of one planning, which comes again
+ * with other clauses, such as those of each row of a list.
+ */
+typedef struct KeptIndex
+{
+	MemoryContextCallback end;
+	PlannerInfo *root;
+	Oid			indexoid;		/* InvalidOid: there is nothing */
+	RencoderCostGroups info;
+	RencoderRuns runs;
+	RencoderKept pages;			/* that describe runs */
+	double		correlation[INDEX_MAX_KEYS];	/* NaN: not looked up yet */
+} KeptIndex;
+
+static KeptIndex *kept_index = NULL;
+
+/* The planner's memory is reset, in which it stands. */
+static void
+forget_index(void *arg)
+{
+	if (kept_index == arg)
+		kept_index = NULL;
+}
+
+/* The index that was looked at last, or room for one. */
+static KeptIndex *
+get_kept_index(PlannerInfo *root, const IndexOptInfo *index)
+{
+	KeptIndex  *kept = kept_index;
+
+	if (kept == NULL || kept->root != root)
+	{
+		kept = MemoryContextAlloc(root->planner_cxt, sizeof(KeptIndex));
+		kept->end.func = forget_index;
+		kept->end.arg = kept;
+		MemoryContextRegisterResetCallback(root->planner_cxt, &kept->end);
+		kept->root = root;
+		kept->indexoid = InvalidOid;
+		kept->pages.keeps = true;
+		kept->pages.context = root->planner_cxt;
+		kept->pages.nrooms = 0;
+	}
+	if (kept->indexoid != index->indexoid)
+	{
+		kept->indexoid = InvalidOid;
+		kept->pages.n = 0;
+		for (int col = 0; col < index->nkeycolumns; col++)
+			kept->correlation[col] = NAN;
+	}
+	return kept_index = kept;
+}
+
 /* Asks the index what it can tell: once it is open, all that a plan wants of it. */
 static void
-analyze_index(RencoderCostPath *p)
+analyze_index(RencoderCostPath *p, KeptIndex *kept)
 {
 	double		heap_pages = p->index->rel->pages;
 	RencoderCostAsked asked[INDEX_MAX_KEYS];
-	RencoderRuns runs;
 	bool		known;
 
 	/* The planner has locked it. */
@@ -99,16 +151,23 @@ analyze_index(RencoderCostPath *p)
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 	{
 		asked[col].sampled = p->column[col].sampled;
-		asked[col].rows = p->column[col].keys ? rencoder_cost_column_rows(p, col) : 0;
+		/* Beside conditions that leave few rows, too, this index need not be known so well. */
+		asked[col].rows = p->column[col].keys ?
+			Min(rencoder_cost_column_rows(p, col), p->index->rel->rows) : 0;
 	}
 	p->query = rencoder_key_make_query(index, p->keys, p->nkeys);
 	p->may_look = rencoder_cost_may_look(p->root, p->index);
-	rencoder_cost_groups_read(index, heap_pages, p->query, p->may_look, &p->info, &runs);
+	if (kept->indexoid != p->index->indexoid)
+	{
+		rencoder_cost_groups_read(index, heap_pages, p->query, p->may_look, &kept->info, &kept->runs);
+		kept->indexoid = kept->info.of_query ? InvalidOid : p->index->indexoid;
+	}
+	p->info = kept->info;
 	find_known_keys(p, index);
 	known = p->may_look && all_known(p) &&
 		(p->rival.kind != RENCODER_RIVAL_EXACT || asks_by_pattern(p));
 	if (p->info.covered > 0)
-		rencoder_cost_runs_read(index, &runs, p->query, known, asked, &p->runs);
+		rencoder_cost_runs_read(index, &kept->runs, &kept->pages, p->query, known, asked, &p->runs);
 	else if (known)
 		rencoder_cost_groups_read_sample(index, heap_pages, p->query, &p->info);
 	for (int col = 0; col < p->index->nkeycolumns && p->may_look; col++)
@@ -136,7 +195,7 @@ known_keys(const RencoderCostPath *p, int col)
 
 /* pg_statistic's correlation of an index column with the heap's order. */
 static double
-column_correlation(const RencoderCostPath *p, int col)
+column_correlation(const RencoderCostPath *p, int col, KeptIndex *kept)
 {
 	VariableStatData vardata;
 	AttStatsSlot slot;
@@ -144,6 +203,8 @@ column_correlation(const RencoderCostPath *p, int col)
 
 	if (p->column[col].indexed == NULL)
 		return 0;
+	if (!isnan(kept->correlation[col]))
+		return kept->correlation[col];
 	examine_variable(p->root, (Node *) p->column[col].indexed, p->index->rel->relid, &vardata);
 	if (HeapTupleIsValid(vardata.statsTuple) &&
 		get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_CORRELATION,
@@ -154,7 +215,7 @@ column_correlation(const RencoderCostPath *p, int col)
 		free_attstatsslot(&slot);
 	}
 	ReleaseVariableStats(vardata);
-	return correlation;
+	return kept->correlation[col] = correlation;
 }
 
 /* What the clauses of a column leave of the index. */
@@ -344,6 +405,7 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 {
 	RencoderCostPath p = {0};
 	RencoderCostReport report;
+	KeptIndex  *kept;
 	Cost		operands;
 
 	/*
@@ -367,16 +429,17 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	p.path = path;
 	p.index = path->indexinfo;
 	p.loop_count = loop_count;
+	kept = get_kept_index(root, p.index);
 	rencoder_cost_clauses(&p);
 	p.rows = rencoder_cost_rows(&p, p.quals);
 	for (int col = 0; col < p.index->nkeycolumns; col++)
 	{
 		if (p.column[col].keys)
-			p.column[col].correlation = column_correlation(&p, col);
+			p.column[col].correlation = column_correlation(&p, col, kept);
 		p.correlation = Max(p.correlation, fabs(p.column[col].correlation));
 	}
 	rencoder_cost_find_rival(&p);
-	analyze_index(&p);
+	analyze_index(&p, kept);
 
 	estimate_ranges(&p);
 	estimate_index_pages(&p);

@@ -181,6 +181,7 @@ rencoder_cost_clauses(RencoderCostPath *p)
 	ListCell   *lc;
 
 	p->quals = get_quals_from_indexclauses(p->path->indexclauses);
+	p->column = palloc0(p->index->nkeycolumns * sizeof(RencoderCostColumn));
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 		p->column[col].elements = 1;
 	p->keys = palloc(Max(list_length(p->quals), 1) * sizeof(ScanKeyData));

@@ -121,6 +121,7 @@ look_at_header(Relation index, RencoderEntry entry, uint32 group, double existin
 		info->config[0] = header->config;
 	filtered = rencoder_header_filtered(header);
 	UnlockReleaseBuffer(buf);
+	info->of_query |= !renc_mask_empty(filtered);
 	if (sums->may_look && !query->empty && !renc_mask_empty(filtered))
 		compare_cost_group_bounds(index, entry, group, filtered, query, info);
 }
@@ -145,6 +146,7 @@ look_at_entry(Relation index, RencoderEntry entry, uint32 group, double existing
 	sums->seen += weight;
 	if (entry->flags & RENCODER_ENTRY_SEALED)
 	{
+		info->of_query = true;
 		if (!sums->may_look || cost_group_meets_query(entry, query))
 			sums->meeting += weight;
 		for (int col = 0; col < query->natts; col++)
@@ -181,7 +183,7 @@ look_at_directory(Relation index, const RencoderMeta *meta,
 			 (double) first * RENC_GROUP_RANGES);
 		return;
 	}
-	memcpy(copy.data, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+	memcpy(copy.data, RencoderPageGetPayload(BufferGetPage(buf)), (end - first) * meta->entry_size);
 	UnlockReleaseBuffer(buf);
 
 	for (uint32 group = first; group < end; group++)

@@ -20,6 +20,7 @@ typedef struct RencoderCostGroups
 	double		unsummarized;	/* ranges without a summary */
 	double		covered;		/* ranges whose keys are in runs */
 	double		meeting;		/* share of groups whose bounds meet the query */
+	bool		of_query;		/* does any of this depend on the query? */
 
 	/* Ranges in filters that were looked at, and whose bounds meet it. */
 	double		compared;

@@ -67,7 +67,7 @@ typedef struct RencoderCostPath
 	List	   *quals;			/* of all columns */
 	bool		may_look;		/* may constants be compared with keys of
 								 * rows? */
-	RencoderCostColumn column[INDEX_MAX_KEYS];
+	RencoderCostColumn *column;
 	ScanKeyData *keys;			/* clauses with known bounds; some elements of
 								 * arrays */
 	int			nkeys;

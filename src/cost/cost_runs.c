@@ -108,56 +108,70 @@ rank_interval(RankReader *r, renc_interval interval)
 	return Max(upto - below, 0);
 }
 
-/* In how many heap pages the entries of an interval are. */
-static void
-look_at_spread(RankReader *r, renc_interval interval, double between, RencoderCostRunColumn *column)
+/*
+ * Entries that a search of an interval reads, as rank_interval(), and in how many heap pages they are.
+ * "short": it is within one leaf, of which they may be few.
+ */
+static double
+rank_with_spread(RankReader *r, renc_interval interval, bool is_short, RencoderCostRunColumn *column)
 {
-	renc_run_spread *spread = palloc(sizeof(renc_run_spread));
+	const renc_run *run = &r->reader.run;
+	renc_run_spread spread;
+	double		between;
 	double		pages;
 	double		places;
 
-	renc_run_spread_look(spread, &r->reader.run, read_run, r, interval);
-	renc_run_spread_estimate(spread, &r->reader.run, between, &pages, &places);
+	spread.n = 0;
+	spread.all = false;
+	if (is_short)
+		renc_run_spread_look(&spread, run, read_run, r, interval);
+	between = spread.all ? spread.n : rank_interval(r, interval);
+	if (between <= 0)
+		return between;
+	if (!is_short)
+		renc_run_spread_look(&spread, run, read_run, r, interval);
+	renc_run_spread_estimate(&spread, run, between, &pages, &places);
 	if (pages > 0)
 	{
 		column->near += between;
 		column->near_pages += pages;
 		column->near_places += places;
 	}
-	pfree(spread);
+	return between;
 }
 
-/*
- * The same of all of them, with their spread, unless "column" is NULL; *n: of how many it was
- * learnt.
- */
+/* Entries of all intervals; < 0: not to be learnt. */
 static double
-rank_intervals(RankReader *r, renc_interval_set set, RencoderCostRunColumn *column,
-			   size_t *n)
+rank_intervals(RankReader *r, renc_interval_set set, bool are_short, RencoderCostRunColumn *column)
 {
 	double		sum = 0;
 
+	for (size_t i = 0; i < set.n; i++)
+	{
+		double		between = rank_with_spread(r, set.interval[i], are_short, column);
+
+		if (between < 0)
+			return between;
+		sum += between;
+	}
+	return sum;
+}
+
+/* Entries of intervals, as far as inner pages tell; *n: of how many it was learnt. */
+static double
+rank_whole_leaves(RankReader *r, renc_interval_set set, size_t *n)
+{
+	double		sum = 0;
+
+	r->no_leaves = true;
 	for (*n = 0; *n < set.n; (*n)++)
 	{
 		double		between = rank_interval(r, set.interval[*n]);
 
 		if (between < 0)
-			return sum;
+			break;
 		sum += between;
-		if (column != NULL && between > 0)
-			look_at_spread(r, set.interval[*n], between, column);
 	}
-	return sum;
-}
-
-/* Entries of some intervals, as far as inner pages tell. */
-static double
-rank_whole_leaves(RankReader *r, renc_interval_set set, size_t *n)
-{
-	double		sum;
-
-	r->no_leaves = true;
-	sum = rank_intervals(r, set, NULL, n);
 	r->no_leaves = false;
 	return sum;
 }
@@ -208,6 +222,8 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 		add_known_run_costs(&column->found, keys->set.n > 0 ? find_entries(&r, keys->set) : -1);
 	else if (keys->set.n > 0 && keys->set.n <= MAX_INTERVALS)
 	{
+		bool		are_short = asked->rows <= leaf_entries &&
+			rank_whole_leaves(&r, keys->set, &n) == 0 && n == keys->set.n;
 		double		between;
 
 		/*
@@ -215,17 +231,14 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 		 * most that any has, and reading it would cost as much as the query
 		 * itself.
 		 */
-		if (asked->rows <= FEW_ROWS && rank_whole_leaves(&r, keys->set, &n) == 0 &&
-			n == keys->set.n)
+		if (asked->rows <= FEW_ROWS && are_short)
 		{
 			column->bounds_only = true;
 			between = leaf_entries * keys->set.n;
 		}
 		else
 		{
-			between = rank_intervals(&r, keys->set, column, &n);
-			if (n < keys->set.n)
-				between = -1;
+			between = rank_intervals(&r, keys->set, are_short, column);
 			column->in_leaves += Max(between, 0);
 		}
 		add_known_run_costs(&column->between, between);
@@ -295,8 +308,8 @@ checked_rows(const RencoderRunColumn *tree)
 }
 
 static void
-add_base_run_cost(Relation index, const RencoderRunEntry *entry, RencoderQuery *query,
-				  bool may_rank,
+add_base_run_cost(Relation index, const RencoderRunEntry *entry, RencoderKept *kept,
+				  RencoderQuery *query, bool may_rank,
 				  const RencoderCostAsked *asked, ReadLimit *limit, RencoderCostRuns *runs)
 {
 	RencoderRunInfo info = NULL;
@@ -304,7 +317,7 @@ add_base_run_cost(Relation index, const RencoderRunEntry *entry, RencoderQuery *
 	int			ntrees = asked_trees(query);
 
 	if (ntrees == 1 || may_read(limit, entry->info))
-		info = rencoder_run_read_trees(index, entry, ntrees, NULL, NULL, &fault);
+		info = rencoder_run_read_trees(index, entry, ntrees, kept, NULL, &fault);
 	for (int col = 0; col < query->natts; col++)
 	{
 		RencoderCostRunColumn *column = &runs->column[col];
@@ -333,18 +346,21 @@ add_base_run_cost(Relation index, const RencoderRunEntry *entry, RencoderQuery *
 }
 
 void
-rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery *query,
-						bool may_rank, const RencoderCostAsked *asked, RencoderCostRuns *runs)
+rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderKept *kept,
+						RencoderQuery *query, bool may_rank, const RencoderCostAsked *asked, RencoderCostRuns *runs)
 {
 	ReadLimit	limit = {index, MAX_RUN_PAGES};
-	RencoderWorkspace *workspace = rencoder_workspace_borrow();
-	MemoryContext caller = MemoryContextSwitchTo(workspace->context);
+	RencoderWorkspace *workspace;
+	MemoryContext caller;
 
-	memset(runs, 0, sizeof(*runs));
-	for (int col = 0; col < INDEX_MAX_KEYS; col++)
-		runs->column[col].between = runs->column[col].found = may_rank ? 0 : -1;
+	runs->column = palloc0(query->natts * sizeof(RencoderCostRunColumn));
 	for (int col = 0; col < query->natts; col++)
+	{
+		runs->column[col].between = runs->column[col].found = may_rank ? 0 : -1;
 		limit.pages_left += ELEMENT_PAGES * asked[col].sampled;
+	}
+	workspace = rencoder_workspace_borrow();
+	caller = MemoryContextSwitchTo(workspace->context);
 	for (uint32 i = 0; i < lists->list.n; i++)
 	{
 		const RencoderRunEntry *entry = &lists->list.entry[i];
@@ -354,7 +370,7 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 		runs->info_pages += asked_trees(query) > 1;
 		if (entry->kind == RENCODER_RUN_BASE)
 		{
-			add_base_run_cost(index, entry, query, may_rank, asked, &limit, runs);
+			add_base_run_cost(index, entry, kept, query, may_rank, asked, &limit, runs);
 			continue;
 		}
 		runs->delta_pages += entry->npages;

@@ -6,6 +6,7 @@
 #define RENCODER_COST_RUNS_H
 
 #include "key/key.h"
+#include "store/kept_pages.h"
 #include "store/run_list.h"
 
 /* The trees of a column, of all base runs together. */
@@ -48,7 +49,7 @@ typedef struct RencoderCostRuns
 	double		delta_descent;	/* pages of all delta runs that one search
 								 * reads */
 	double		delta_pages;	/* all that there are */
-	RencoderCostRunColumn column[INDEX_MAX_KEYS];
+	RencoderCostRunColumn *column;
 } RencoderCostRuns;
 
 /* What a column is asked for. */
@@ -63,11 +64,11 @@ typedef struct RencoderCostAsked
  * Reads what the base runs of a list say of themselves.  If "may_rank", base runs are
  * also asked how many entries lie between the bounds of the query, which all must be
  * known; where that takes more than a few pages, it stays unknown.  asked[] is of the
- * columns.  Locks: pages of runs share, one at a time, released.  No error if a page is
- * damaged.
+ * columns; "kept" has the pages that describe runs; *runs is zero, and its columns are allocated.  Locks: pages of runs share, one at a time,
+ * released.  No error if a page is damaged.
  */
-extern void rencoder_cost_runs_read(Relation index, const RencoderRuns *list, RencoderQuery *query,
-									bool may_rank, const RencoderCostAsked *asked,
+extern void rencoder_cost_runs_read(Relation index, const RencoderRuns *list, RencoderKept *kept,
+									RencoderQuery *query, bool may_rank, const RencoderCostAsked *asked,
 									RencoderCostRuns *runs);
 
 /* Rows that a scan checks for so many entries, of pages with "rows_per_page" of them. */

@@ -43,7 +43,10 @@ typedef struct renc_run_found
 	uint64_t   *cell;			/* key >> width */
 	uint32_t   *page;			/* from the run's first */
 	uint32_t	n;
-	const uint8_t *stop;		/* the byte after the last that was read */
+	uint32_t	upto;			/* entries of the block before the first that
+								 * lies behind all intervals */
+	const uint8_t *stop;		/* the byte after the last that was read, of
+								 * a block that was read to its end */
 } renc_run_found;
 
 /*
@@ -52,8 +55,5 @@ typedef struct renc_run_found
  */
 extern const char *renc_run_scan_block(const renc_run_block *block, const renc_interval *interval,
 									   size_t n, renc_run_found *found);
-
-/* The same of all entries. */
-extern const char *renc_run_read_block(const renc_run_block *block, renc_run_found *found);
 
 #endif							/* RENC_RUN_BLOCK_H */

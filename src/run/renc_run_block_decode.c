@@ -135,7 +135,10 @@ scan_decoded_rice(const renc_run_block *block, block_matcher *m, renc_run_found 
 			continue;
 		while (v >= m->hi)
 			if (!match_decoded_composite(m, block, limit))
+			{
+				found->upto = r.i;
 				return NULL;
+			}
 		if (v < m->lo)
 			continue;
 		if (v - cell_start >= block->npages)
@@ -322,7 +325,10 @@ scan_decoded_gaps(const renc_run_block *block, block_matcher *m, renc_run_found 
 			return "a block has too many entries";
 		while (cell > m->hi)
 			if (!match_next_decoded(m, block))
+			{
+				found->upto = i;
 				return NULL;
+			}
 		keep = cell >= m->lo;
 		wrong = decode_cell_pages(&r, block, (uint32_t) size, keep, found);
 		if (wrong != NULL)
@@ -344,15 +350,8 @@ renc_run_scan_block(const renc_run_block *block, const renc_interval *interval, 
 	block_matcher m = {interval, interval + n, 0, 0};
 
 	found->n = 0;
+	found->upto = block->n;
 	found->stop = block->data;
 	return block->coding == CODING_RICE ? scan_decoded_rice(block, &m, found) :
 		scan_decoded_gaps(block, &m, found);
-}
-
-const char *
-renc_run_read_block(const renc_run_block *block, renc_run_found *found)
-{
-	renc_interval all = {block->separator, UINT64_MAX};
-
-	return renc_run_scan_block(block, &all, 1, found);
 }

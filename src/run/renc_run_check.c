@@ -19,7 +19,7 @@ check_run_block(const renc_run_leaf *leaf, uint32_t j, checked_block *c)
 	static const renc_interval all = {0, UINT64_MAX};
 	uint64_t	cell[RENC_RUN_MAX_BLOCK];
 	uint32_t	page[RENC_RUN_MAX_BLOCK];
-	renc_run_found found = {cell, page, 0, NULL};
+	renc_run_found found = {.cell = cell,.page = page};
 	const char *wrong = renc_run_open_block(&c->block, leaf, j);
 	uint64_t	most;
 

@@ -12,9 +12,10 @@ rank_in_leaf(const renc_run *run, const uint8_t *page, uint64_t key, renc_run_si
 {
 	uint64_t	cell[RENC_RUN_MAX_BLOCK];
 	uint32_t	pages[RENC_RUN_MAX_BLOCK];
-	renc_run_found found = {cell, pages, 0, NULL};
+	renc_run_found found = {.cell = cell,.page = pages};
 	renc_run_leaf leaf;
 	renc_run_block block;
+	renc_interval bound;
 	const char *wrong = renc_run_open_leaf(&leaf, page, run);
 	uint32_t	last;
 
@@ -26,14 +27,13 @@ rank_in_leaf(const renc_run *run, const uint8_t *page, uint64_t key, renc_run_si
 		wrong = renc_run_open_block(&block, &leaf, j);
 		*before += wrong == NULL && j < last ? block.n : 0;
 	}
-	if (wrong == NULL)
-		wrong = renc_run_read_block(&block, &found);
 	if (wrong != NULL)
 		return wrong;
-	for (uint32_t i = 0; i < found.n; i++)
-		*before += cell[i] < key >> block.width ||
-			(side == RENC_RUN_UPTO && cell[i] == key >> block.width);
-	return NULL;
+	bound.lo = bound.hi = key > block.separator ? key : block.separator;
+	wrong = renc_run_scan_block(&block, &bound, 1, &found);
+	if (wrong == NULL)
+		*before += found.upto - (side == RENC_RUN_BELOW ? found.n : 0);
+	return wrong;
 }
 
 /*

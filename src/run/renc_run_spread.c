@@ -19,13 +19,22 @@
 #include "renc_run_spread.h"
 
 #include <math.h>
-
-#include "renc_sort.h"
+#include <string.h>
 
 /* So few entries at the end of a leaf tell nothing. */
 #define FEW		32
 
-/* Adds entries of a leaf that meet the interval; returns the greatest key that they may have. */
+/* Pages that were seen, by numbers and one: twice as much room as is needed, 2^bits. */
+typedef struct seen_table
+{
+	int			bits;
+	uint32_t	page[2 * RENC_RUN_SPREAD_ENTRIES];
+} seen_table;
+
+/*
+ * Adds entries of a leaf that meet the interval; returns the greatest key that they may have,
+ * UINT64_MAX if these are all.
+ */
 static uint64_t
 look_at_leaf(renc_run_spread *spread, const renc_run *run, renc_run_read read, void *arg,
 			 renc_interval interval)
@@ -38,9 +47,15 @@ look_at_leaf(renc_run_spread *spread, const renc_run *run, renc_run_read read, v
 	renc_run_search search;
 
 	renc_run_search_begin(&search, run, read, arg, &set);
-	while (spread->n < end && renc_run_search_next(&search) &&
-		   (search.leaves == 1 || spread->n - begin < FEW))
+	while (spread->n < end)
 	{
+		if (!renc_run_search_next(&search))
+		{
+			last = search.failure == NULL ? UINT64_MAX : last;
+			break;
+		}
+		if (search.leaves > 1 && spread->n - begin >= FEW)
+			break;
 		for (uint32_t i = 0; i < search.n && spread->n < end; i++)
 		{
 			if (spread->n > begin && search.page[i] < spread->page[spread->n - 1])
@@ -63,16 +78,53 @@ renc_run_spread_look(renc_run_spread *spread, const renc_run *run, renc_run_read
 
 	spread->n = 0;
 	spread->in_order = false;
+	spread->all = true;
 	interval.lo = interval.lo > run->least ? interval.lo : run->least;
 	interval.hi = interval.hi < run->greatest ? interval.hi : run->greatest;
 	if (interval.lo > interval.hi)
 		return;
 	middle = interval.lo + (interval.hi - interval.lo) / 2;
 	last = look_at_leaf(spread, run, read, arg, interval);
+	spread->all = last == UINT64_MAX;
 	if (last >= interval.hi)
 		return;
 	interval.lo = last < middle ? middle : last + 1;
 	(void) look_at_leaf(spread, run, read, arg, interval);
+}
+
+/* Where a page stands in the table; or is to stand, where 0 is. */
+static inline uint32_t *
+find_seen(seen_table *table, uint32_t page)
+{
+	const uint32_t mask = (UINT32_C(1) << table->bits) - 1;
+	uint32_t	at = page * UINT32_C(0x9e3779b1) >> (32 - table->bits);
+
+	while (table->page[at] != 0 && table->page[at] != page + 1)
+		at = (at + 1) & mask;
+	return &table->page[at];
+}
+
+/* Different pages, and in how many places they are, one after the other in each. */
+static void
+count_seen(const renc_run_spread *spread, double *seen, double *starts)
+{
+	seen_table	table;
+
+	for (table.bits = 1; UINT32_C(1) << table.bits < 2 * spread->n;)
+		table.bits++;
+	memset(table.page, 0, sizeof(table.page[0]) << table.bits);
+	*seen = *starts = 0;
+	for (uint32_t i = 0; i < spread->n; i++)
+	{
+		uint32_t	page = spread->page[i];
+		uint32_t   *at = find_seen(&table, page);
+
+		if (*at != 0)
+			continue;
+		*at = page + 1;
+		*seen += 1;
+		*starts += 1 - (page > 0 && *find_seen(&table, page - 1) != 0) - (*find_seen(&table, page + 1) != 0);
+	}
 }
 
 /* Different ones of n that are drawn from "pages". */
@@ -91,7 +143,7 @@ spread_drawn_from(double n, double pages, double most)
 
 	if (drawn(most, n) <= pages)
 		return most;
-	for (int i = 0; i < 40; i++)
+	while (high - low > 1e-3 * low)
 	{
 		double		middle = (low + high) / 2;
 
@@ -118,25 +170,15 @@ void
 renc_run_spread_estimate(renc_run_spread *spread, const renc_run *run, double entries,
 						 double *pages, double *places)
 {
-	const uint32_t *page = spread->page;
 	double		most = fmax(run->npages, 1);
-	double		seen = 0;
-	double		starts = 0;
+	double		seen;
+	double		starts;
 	double		per_page;
-	bool		in_order = true;
 
 	*pages = *places = 0;
 	if (spread->n == 0)
 		return;
-	for (uint32_t i = 1; i < spread->n && in_order; i++)
-		in_order = page[i - 1] <= page[i];
-	if (!in_order)
-		RENC_SORT(uint32_t, spread->page, spread->n,);
-	for (uint32_t i = 0; i < spread->n; i++)
-	{
-		seen += i == 0 || page[i] != page[i - 1];
-		starts += i == 0 || page[i] > page[i - 1] + 1;
-	}
+	count_seen(spread, &seen, &starts);
 	*pages = seen;
 	if (spread->n < entries)
 	{

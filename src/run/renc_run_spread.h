@@ -12,10 +12,11 @@
 /* Entries that are looked at, of both pieces together. */
 #define RENC_RUN_SPREAD_ENTRIES 512
 
-/* Private. */
+/* What was seen. */
 typedef struct renc_run_spread
 {
 	uint32_t	n;
+	bool		all;			/* are these all entries of the interval? */
 	bool		in_order;		/* mostly of one cell, or the table is in the
 								 * order of the keys */
 	uint32_t	page[RENC_RUN_SPREAD_ENTRIES];	/* heap page of each */

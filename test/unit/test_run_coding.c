@@ -206,7 +206,7 @@ is_read_back(const renc_run_code *code, uint32_t n, uint32_t npages)
 	static uint64_t cell[RENC_RUN_MAX_BLOCK];
 	static uint32_t page[RENC_RUN_MAX_BLOCK];
 	renc_interval all = {0, UINT64_MAX};
-	renc_run_found found = {cell, page, 0, NULL};
+	renc_run_found found = {.cell = cell,.page = page};
 	renc_run_block block = {0};
 
 	block.data = written;
