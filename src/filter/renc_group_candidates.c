@@ -50,9 +50,12 @@ find_candidate_rows(renc_candidates *c, uint32_t page)
 	return lo < c->nrows && c->rows[lo].page == page ? &c->rows[lo] : NULL;
 }
 
-void
-renc_candidates_add_page(renc_candidates *c, unsigned int slot, uint32_t page)
+/* Marks a page as one that may match, its range as refined if it is new. */
+static inline void
+mark_candidate_page(renc_candidates *c, unsigned int slot, uint32_t page)
 {
+	size_t		bit = (size_t) slot * c->pages_per_range + page;
+
 	if (!renc_mask_test(c->ranges, slot))
 	{
 		renc_mask_set(&c->ranges, slot);
@@ -60,15 +63,20 @@ renc_candidates_add_page(renc_candidates *c, unsigned int slot, uint32_t page)
 		FOR_WORDS(word, c, slot)
 			c->page[word] &= ~candidate_range_bits(c, slot, word);
 	}
-	if (renc_mask_test(c->refined, slot))
-	{
-		size_t		bit = (size_t) slot * c->pages_per_range + page;
-		renc_page_rows *rows = find_candidate_rows(c, (uint32_t) bit);
+	c->page[bit / 64] |= UINT64_C(1) << bit % 64;
+}
 
-		c->page[bit / 64] |= UINT64_C(1) << bit % 64;
-		if (rows != NULL)
-			memset(rows->row, 0xFF, sizeof(rows->row));
-	}
+void
+renc_candidates_add_page(renc_candidates *c, unsigned int slot, uint32_t page)
+{
+	renc_page_rows *rows;
+
+	if (renc_mask_test(c->ranges, slot) && !renc_mask_test(c->refined, slot))
+		return;
+	mark_candidate_page(c, slot, page);
+	rows = find_candidate_rows(c, slot * c->pages_per_range + page);
+	if (rows != NULL)
+		memset(rows->row, 0xFF, sizeof(rows->row));
 }
 
 uint32_t
@@ -93,7 +101,7 @@ renc_candidates_add_rows(renc_candidates *c, unsigned int slot, uint32_t page, c
 	/* Of a page that is there already, all rows are. */
 	if (renc_candidates_has(c, slot, page))
 		return;
-	renc_candidates_add_page(c, slot, page);
+	mark_candidate_page(c, slot, page);
 	if (c->nrows < c->max_rows)
 	{
 		c->rows[c->nrows].page = slot * c->pages_per_range + page;
@@ -180,7 +188,14 @@ renc_candidates_and(renc_candidates *c, const renc_candidates *other)
 
 	renc_mask_each(slot, refined)
 		refine_candidate_range(c, other, slot);
-	if (c->nrows > 0 || other->nrows > 0)
+	if (renc_mask_empty(c->refined) && other->nrows <= c->max_rows)
+	{
+		/* The first answer that knows rows: all of them are left. */
+		if (other->nrows > 0)
+			memcpy(c->rows, other->rows, other->nrows * sizeof(renc_page_rows));
+		c->nrows = other->nrows;
+	}
+	else if (c->nrows > 0 || other->nrows > 0)
 		and_rows(c, other, refined);
 	c->refined = refined;
 	renc_mask_each(slot, refined)

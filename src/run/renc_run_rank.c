@@ -7,8 +7,10 @@
  */
 #include "renc_run_block.h"
 
+/* *same: entries of the bound's cell; < 0: some may be in an earlier block. */
 static const char *
-rank_in_leaf(const renc_run *run, const uint8_t *page, uint64_t key, renc_run_side side, double *before)
+rank_in_leaf(const renc_run *run, const uint8_t *page, uint64_t key, renc_run_side side, double *before,
+			 double *same)
 {
 	uint64_t	cell[RENC_RUN_MAX_BLOCK];
 	uint32_t	pages[RENC_RUN_MAX_BLOCK];
@@ -32,17 +34,20 @@ rank_in_leaf(const renc_run *run, const uint8_t *page, uint64_t key, renc_run_si
 	bound.lo = bound.hi = key > block.separator ? key : block.separator;
 	wrong = renc_run_scan_block(&block, &bound, 1, &found);
 	if (wrong == NULL)
+	{
 		*before += found.upto - (side == RENC_RUN_BELOW ? found.n : 0);
+		*same = found.upto > found.n ? (double) found.n : -1;
+	}
 	return wrong;
 }
 
 /*
  * The entries before a bound, at least and at most, as the pages of a tree from the root down to
- * "level" tell; 0: exactly.
+ * "level" tell; 0: exactly, and *same as rank_in_leaf().
  */
 static const char *
 rank_down_to_level(const renc_run *run, renc_run_read read, void *arg, uint64_t key,
-				   renc_run_side side, int level, double *least, double *most)
+				   renc_run_side side, int level, double *least, double *most, double *same)
 {
 	uint64_t	last = side == RENC_RUN_BELOW ? key - 1 : key;
 	uint32_t	number = run->root;
@@ -58,7 +63,7 @@ rank_down_to_level(const renc_run *run, renc_run_read read, void *arg, uint64_t 
 			return "it cannot be read";
 		if (at == 0)
 		{
-			wrong = rank_in_leaf(run, page, key, side, least);
+			wrong = rank_in_leaf(run, page, key, side, least, same);
 			*most = *least;
 			return wrong;
 		}
@@ -79,6 +84,7 @@ renc_run_rank(const renc_run *run, renc_run_read read, void *arg, uint64_t key, 
 			  double *before)
 {
 	double		most;
+	double		same;
 
 	*before = 0;
 	if (side == RENC_RUN_BELOW ? key <= run->least : key < run->least)
@@ -90,7 +96,7 @@ renc_run_rank(const renc_run *run, renc_run_read read, void *arg, uint64_t key, 
 	}
 	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)
 		return "the level of the root is not valid";
-	return rank_down_to_level(run, read, arg, key, side, 0, before, &most);
+	return rank_down_to_level(run, read, arg, key, side, 0, before, &most, &same);
 }
 
 const char *
@@ -99,6 +105,7 @@ renc_run_rank_about(const renc_run *run, renc_run_read read, void *arg, renc_int
 {
 	double		lo[2] = {0, 0};
 	double		hi[2] = {(double) run->entries, (double) run->entries};
+	double		same = -1;
 	const char *wrong = NULL;
 
 	*least = 0;
@@ -110,12 +117,16 @@ renc_run_rank_about(const renc_run *run, renc_run_read read, void *arg, renc_int
 	if (interval.hi < run->greatest)
 	{
 		hi[0] = 0;
-		wrong = rank_down_to_level(run, read, arg, interval.hi, RENC_RUN_UPTO, level, &hi[0], &hi[1]);
+		wrong = rank_down_to_level(run, read, arg, interval.hi, RENC_RUN_UPTO, level, &hi[0], &hi[1],
+								   &same);
 	}
-	if (interval.lo > run->least && wrong == NULL)
+	if (interval.lo == interval.hi && same >= 0)
+		lo[0] = lo[1] = hi[0] - same;
+	else if (interval.lo > run->least && wrong == NULL)
 	{
 		lo[1] = (double) run->entries;
-		wrong = rank_down_to_level(run, read, arg, interval.lo, RENC_RUN_BELOW, level, &lo[0], &lo[1]);
+		wrong = rank_down_to_level(run, read, arg, interval.lo, RENC_RUN_BELOW, level, &lo[0], &lo[1],
+								   &same);
 	}
 	*least = hi[0] > lo[1] ? hi[0] - lo[1] : 0;
 	*most = hi[1] > lo[0] ? hi[1] - lo[0] : 0;

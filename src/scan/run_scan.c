@@ -16,8 +16,9 @@ RencoderRunScan *
 rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *query,
 						RencoderCopies *copies, const RencoderPrefetch *prefetch)
 {
-	RencoderRunScan *scan = palloc0(sizeof(RencoderRunScan));
+	RencoderRunScan *scan = palloc(sizeof(RencoderRunScan));
 
+	memset(scan, 0, offsetof(RencoderRunScan, choice) + query->natts * sizeof(RencoderRunChoice));
 	scan->index = index;
 	scan->nblocks = nblocks;
 	scan->prefetch = prefetch;

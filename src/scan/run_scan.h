@@ -96,6 +96,7 @@ typedef struct RencoderRunChoice
 	bool		decided;		/* is it to be searched, or left out? */
 	bool		left_out;
 	int			depth;			/* that was looked at */
+	int			level;			/* of the highest root */
 	double		least;			/* entries that a search reads */
 	double		most;
 	double		entries;		/* of the trees that it reads, */
@@ -125,7 +126,6 @@ typedef struct RencoderRunScan
 	int			ntrees;			/* of a run, up to the last that is asked */
 	int			nasked;			/* columns that are asked */
 	bool		chosen;			/* is their order? */
-	RencoderRunChoice choice[INDEX_MAX_KEYS];
 	RencoderSearchedRun *searched;
 	const RencoderKeySet *keys[INDEX_MAX_KEYS]; /* by the coder met last */
 	uint32		unknown;		/* a run that is not in the list, 0: none */
@@ -137,6 +137,8 @@ typedef struct RencoderRunScan
 	const char *fault;
 	BlockNumber fault_blkno;
 	uint64		fault_changes;
+	RencoderRunChoice choice[INDEX_MAX_KEYS];	/* zeroed as far as the index
+												 * has columns */
 } RencoderRunScan;
 
 /* Does a column rely on what the first one finds? */

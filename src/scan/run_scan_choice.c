@@ -91,6 +91,7 @@ guess_in_run(RencoderRunScan *scan, const RencoderWantedRun *wanted, int depth,
 			return;
 	}
 	choice->trees++;
+	choice->level = Max(choice->level, column->level);
 	choice->leaves += column->nleaves;
 	choice->entries += (double) column->entries;
 	if (k == NULL)
@@ -120,6 +121,10 @@ guess_column(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n, int 
 
 	for (int i = 0; i < n; i++)
 		guess_in_run(scan, &wanted[i], depth, &guess);
+
+	/* Right below the roots are leaves. */
+	if (depth == TO_ROOTS && guess.level <= 1)
+		guess.depth = TO_LEAVES;
 	*choice = guess;
 }
 
