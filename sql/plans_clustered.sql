@@ -81,3 +81,20 @@ EXPLAIN (COSTS OFF) SELECT * FROM pc WHERE p60 BETWEEN 3000000 AND 3000500;
 -- As it would be without rencoder.
 SET rencoder.enable_scan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM pc WHERE p60 BETWEEN 3000000 AND 4999999;
+RESET rencoder.enable_scan;
+RESET enable_indexscan;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+
+-- A btree of two columns on a table in the order of the first: it is taken to read more than it does.
+-- Half of the table it is told to read no sooner than all of it: there rencoder is taken, and not a
+-- sequential scan.  In a loop, however long, the btree is.
+CREATE TABLE pc_lines AS SELECT i AS o, i % 4 AS line, hashint8(i) & 63 AS f, repeat('x', 120) AS filler
+FROM generate_series(1, 100000) i;
+CREATE TABLE pc_keys AS SELECT hashint8(i) & 65535 AS a FROM generate_series(1, 1000) i;
+CREATE INDEX pc_lines_o ON pc_lines USING rencoder (o);
+CREATE INDEX pc_lines_key ON pc_lines (o, line);
+VACUUM ANALYZE pc_lines, pc_keys;
+SET random_page_cost = 4;
+EXPLAIN (COSTS OFF) SELECT * FROM pc_lines WHERE o BETWEEN 3000 AND 53000;
+EXPLAIN (COSTS OFF) SELECT * FROM pc_keys WHERE EXISTS (SELECT FROM pc_lines WHERE o = a AND f > 3);

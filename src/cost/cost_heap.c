@@ -400,7 +400,7 @@ plain_heap_cost(const RencoderCostPath *p, const HeapCosts *heap, double rows, d
 /*
  * An exact index competes: what its heap cost is for the planner, and what ours is more.  Where it
  * is the faster one, it is also to be the cheaper one, unless it is taken to be slower than a
- * sequential scan, or a hash join instead of a loop: then ours is the only one that may win.
+ * sequential scan: then ours is the only one that may win.  In a loop a hash join does.
  */
 static void
 report_heap_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost search,
@@ -411,7 +411,7 @@ report_heap_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost 
 	Cost		plain = plain_heap_cost(p, heap, p->rows, correlation, p->loop_count);
 	Cost		exact = p->rival.index;
 
-	if ((exact + Min(bitmap, plain)) * p->loop_count > seq_scan_cost(heap))
+	if (p->loop_count <= 1 && exact + Min(bitmap, plain) > seq_scan_cost(heap))
 		exact = 0;
 
 	/* The planner takes what differs by a hundredth for equal, heap included. */
