@@ -25,6 +25,9 @@
  */
 #define COST_NEVER		1.0e30
 
+/* A condition with so many times the rows of another one on the index decides nothing. */
+#define WIDE			16
+
 /* Can the query be run as it stands, to see what it finds? */
 static bool
 all_known(const RencoderCostPath *p)
@@ -143,6 +146,7 @@ analyze_index(RencoderCostPath *p, KeptIndex *kept)
 {
 	double		heap_pages = p->index->rel->pages;
 	RencoderCostAsked asked[INDEX_MAX_KEYS];
+	double		least = p->index->rel->tuples;
 	bool		known;
 
 	/* The planner has locked it. */
@@ -154,7 +158,11 @@ analyze_index(RencoderCostPath *p, KeptIndex *kept)
 		/* Beside conditions that leave few rows, too, this index need not be known so well. */
 		asked[col].rows = p->column[col].keys ?
 			Min(rencoder_cost_column_rows(p, col), p->index->rel->rows) : 0;
+		if (p->column[col].keys)
+			least = Min(least, p->column[col].rows);
 	}
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+		asked[col].is_wide = p->column[col].rows > WIDE * least;
 	p->query = rencoder_key_make_query(index, p->keys, p->nkeys);
 	p->may_look = rencoder_cost_may_look(p->root, p->index);
 	if (kept->indexoid != p->index->indexoid)

@@ -236,6 +236,13 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 			column->bounds_only = true;
 			between = leaf_entries * keys->set.n;
 		}
+		else if (asked->is_wide)
+		{
+			between = rank_whole_leaves(&r, keys->set, &n);
+			if (n < keys->set.n)
+				between = -1;
+			column->in_leaves += Max(between, 0);
+		}
 		else
 		{
 			between = rank_intervals(&r, keys->set, are_short, column);

@@ -58,6 +58,8 @@ typedef struct RencoderCostAsked
 	int			sampled;		/* elements of a list that are looked for; 0:
 								 * no list */
 	double		rows;			/* that the statistics expect */
+	bool		is_wide;		/* many times those of another column: about
+								 * how many is enough */
 } RencoderCostAsked;
 
 /*
