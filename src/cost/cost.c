@@ -155,7 +155,11 @@ analyze_index(RencoderCostPath *p, KeptIndex *kept)
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 	{
 		asked[col].sampled = p->column[col].sampled;
-		/* Beside conditions that leave few rows, too, this index need not be known so well. */
+
+		/*
+		 * Beside conditions that leave few rows, too, this index need not be
+		 * known so well.
+		 */
 		asked[col].rows = p->column[col].keys ?
 			Min(rencoder_cost_column_rows(p, col), p->index->rel->rows) : 0;
 		if (p->column[col].keys)

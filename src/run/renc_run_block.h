@@ -45,8 +45,8 @@ typedef struct renc_run_found
 	uint32_t	n;
 	uint32_t	upto;			/* entries of the block before the first that
 								 * lies behind all intervals */
-	const uint8_t *stop;		/* the byte after the last that was read, of
-								 * a block that was read to its end */
+	const uint8_t *stop;		/* the byte after the last that was read, of a
+								 * block that was read to its end */
 } renc_run_found;
 
 /*
