@@ -86,10 +86,11 @@ RESET enable_indexscan;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 
--- A btree of two columns on a table in the order of the first: it is taken to read more than it does.
+-- A btree of two columns, the table in the order of the first: it reads less than it says.
 -- Half of the table it is told to read no sooner than all of it: there rencoder is taken, and not a
 -- sequential scan.  In a loop, however long, the btree is.
-CREATE TABLE pc_lines AS SELECT i AS o, i % 4 AS line, hashint8(i) & 63 AS f, repeat('x', 120) AS filler
+CREATE TABLE pc_lines AS
+	SELECT i AS o, i % 4 AS line, hashint8(i) & 63 AS f, repeat('x', 120) AS filler
 FROM generate_series(1, 100000) i;
 CREATE TABLE pc_keys AS SELECT hashint8(i) & 65535 AS a FROM generate_series(1, 1000) i;
 CREATE INDEX pc_lines_o ON pc_lines USING rencoder (o);
