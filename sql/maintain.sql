@@ -51,20 +51,6 @@ SELECT summarized, compacted, retuned FROM rencoder_maintain('ma_small');
 SELECT pending_pages FROM rencoder_metapage('ma_small_v');
 SELECT sum(pages) < 10 AS few FROM rencoder_runs('ma_small_v');
 DROP TABLE ma_small;
--- A table of little more than a group has little more than a fresh index, whose filters of the rest
--- are for the ranges that are there.
-CREATE TABLE ma_open (v int8, w text) WITH (autovacuum_enabled = off);
-CREATE INDEX ma_open_v ON ma_open USING rencoder (v, w)
-	WITH (pages_per_range = 4, autosummarize = off);
-INSERT INTO ma_open SELECT hashint8extended(i, 1), md5((i % 5000)::text)
-FROM generate_series(1, 59000) i;
-VACUUM ma_open;
-SELECT group_no, attnum, summarized, pages < 5 AS few, run FROM rencoder_groups('ma_open_v');
-SELECT summarized, compacted, retuned, size / 8192 AS pages FROM rencoder_maintain('ma_open') \gset
-REINDEX INDEX ma_open_v;
-SELECT :summarized AS summarized, :compacted AS compacted,
-	:pages * 4 <= pg_relation_size('ma_open_v') / 8192 * 5 AS near;
-DROP TABLE ma_open;
 -- A single partition, and a table without such an index.
 SELECT count(*) FROM rencoder_maintain('ma_3');
 SELECT count(*) FROM rencoder_maintain('pg_class');

@@ -13,9 +13,6 @@
  */
 #define KEYS_OF_A_WINDOW	(RENCODER_ROWS / 25)
 
-/* In an index of fewer groups a matrix with room for all slices would be a large part of it. */
-#define ROOM_FROM	8
-
 uint32
 rencoder_filter_npages(const RencoderConfig *config)
 {
@@ -32,12 +29,6 @@ rencoder_filter_width(int slice)
 	while ((int) width <= slice)
 		width *= 2;
 	return width;
-}
-
-uint32
-rencoder_filter_first_width(uint32 group, int slice)
-{
-	return group >= ROOM_FROM ? RENC_MATRIX_WIDTH : rencoder_filter_width(slice);
 }
 
 renc_mask

@@ -98,9 +98,6 @@ extern uint32 rencoder_filter_npages(const RencoderConfig *config);
 /* The least width that has room for a slice of the group, and those before it. */
 extern uint32 rencoder_filter_width(int slice);
 
-/* That of a group's first matrix: the same, or, behind the first few groups, of all slices. */
-extern uint32 rencoder_filter_first_width(uint32 group, int slice);
-
 /*
  * The keys of these slots of a column of the collector, as far as they fit the
  * configuration; of all other slots none.  Returns those that do not, whose ranges are

@@ -224,7 +224,7 @@ needed_rebuild_width(const Retuning *t)
 
 	while (slice > 0 && renc_mask_band(summarized, slice) == 0)
 		slice--;
-	return rencoder_filter_first_width(t->rebuild.group.number, slice);
+	return t->rebuild.group.number > 0 ? RENC_MATRIX_WIDTH : rencoder_filter_width(slice);
 }
 
 /*

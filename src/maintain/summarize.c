@@ -353,8 +353,8 @@ summarize_column(RencoderSummarizing *s, int col)
 	{
 		copy.config.coder = s->scan.coders.generation[col];
 		plan_summary_column(s, col, &copy);
-		copy.config.width = s->whole ? RENC_MATRIX_WIDTH :
-			rencoder_filter_first_width(s->group.number, s->slice);
+		copy.config.width = s->whole || s->group.number > 0 ? RENC_MATRIX_WIDTH :
+			rencoder_filter_width(s->slice);
 	}
 	fault = rencoder_filter_config_fault(&copy.config);
 	if (fault != NULL)

@@ -23,6 +23,12 @@
 #include "table/coder_columns.h"
 #include "table/heap_read.h"
 
+/*
+ * From this group on, an incomplete last group has room for all ranges at once, which are an eighth
+ * of the index at most.
+ */
+#define ROOM_FROM	8
+
 struct RencoderBuildGroup
 {
 	Relation	heap;
@@ -144,7 +150,8 @@ min_capacity_of_built_rest(const RencoderBuildGroup *b, int col)
 static int
 width_of_built_matrix(const RencoderBuildGroup *b)
 {
-	return rencoder_filter_first_width(b->group, (slots_of_built_group(b) - 1) / RENC_SLICE_RANGES);
+	return b->group >= ROOM_FROM ? RENC_MATRIX_WIDTH :
+		rencoder_filter_width((slots_of_built_group(b) - 1) / RENC_SLICE_RANGES);
 }
 
 /* The headers to be, without ranges and storage. */

@@ -21,7 +21,7 @@
 #define PIECE_MS			200
 
 /* How long slices wait for their group to be full. */
-#define GAP_MS				10000
+#define GAP_MS				1000
 
 /* How often groups are looked for because deltas are large, when none was found. */
 #define OVERDUE_MS			1000
