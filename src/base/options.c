@@ -240,15 +240,7 @@ rencoder_options_hash_for_runs(Relation index)
 uint32
 rencoder_options_part_rows(Relation index)
 {
-	switch (options_of(index)->resolution)
-	{
-		case RENCODER_RESOLUTION_PAGES:
-			return 0;
-		case RENCODER_RESOLUTION_ROWS:
-		case RENCODER_RESOLUTION_AUTO:
-			break;
-	}
-	return 1;
+	return options_of(index)->resolution == RENCODER_RESOLUTION_PAGES ? 0 : 1;
 }
 
 bool

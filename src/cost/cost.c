@@ -94,7 +94,7 @@ find_known_keys(RencoderCostPath *p, Relation index)
 typedef struct KeptIndex
 {
 	MemoryContextCallback end;
-	PlannerInfo *root;
+	PlannerGlobal *glob;		/* the planning */
 	Oid			indexoid;		/* InvalidOid: there is nothing */
 	RencoderCostGroups info;
 	RencoderRuns runs;
@@ -118,13 +118,13 @@ get_kept_index(PlannerInfo *root, const IndexOptInfo *index)
 {
 	KeptIndex  *kept = kept_index;
 
-	if (kept == NULL || kept->root != root)
+	if (kept == NULL || kept->glob != root->glob)
 	{
 		kept = MemoryContextAlloc(root->planner_cxt, sizeof(KeptIndex));
 		kept->end.func = forget_index;
 		kept->end.arg = kept;
 		MemoryContextRegisterResetCallback(root->planner_cxt, &kept->end);
-		kept->root = root;
+		kept->glob = root->glob;
 		kept->indexoid = InvalidOid;
 		kept->pages.keeps = true;
 		kept->pages.context = root->planner_cxt;

@@ -354,7 +354,8 @@ add_base_run_cost(Relation index, const RencoderRunEntry *entry, RencoderKept *k
 
 void
 rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderKept *kept,
-						RencoderQuery *query, bool may_rank, const RencoderCostAsked *asked, RencoderCostRuns *runs)
+						RencoderQuery *query, bool may_rank, const RencoderCostAsked *asked,
+						RencoderCostRuns *runs)
 {
 	ReadLimit	limit = {index, MAX_RUN_PAGES};
 	RencoderWorkspace *workspace;

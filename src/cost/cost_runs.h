@@ -66,8 +66,8 @@ typedef struct RencoderCostAsked
  * Reads what the base runs of a list say of themselves.  If "may_rank", base runs are
  * also asked how many entries lie between the bounds of the query, which all must be
  * known; where that takes more than a few pages, it stays unknown.  asked[] is of the
- * columns; "kept" has the pages that describe runs; *runs is zero, and its columns are allocated.  Locks: pages of runs share, one at a time,
- * released.  No error if a page is damaged.
+ * columns; "kept" has the pages that describe runs; *runs is zero, and its columns are allocated.
+ * Locks: pages of runs share, one at a time, released.  No error if a page is damaged.
  */
 extern void rencoder_cost_runs_read(Relation index, const RencoderRuns *list, RencoderKept *kept,
 									RencoderQuery *query, bool may_rank, const RencoderCostAsked *asked,

@@ -123,7 +123,8 @@ count_seen(const renc_run_spread *spread, double *seen, double *starts)
 			continue;
 		*at = page + 1;
 		*seen += 1;
-		*starts += 1 - (page > 0 && *find_seen(&table, page - 1) != 0) - (*find_seen(&table, page + 1) != 0);
+		*starts += 1 - (page > 0 && *find_seen(&table, page - 1) != 0) -
+			(*find_seen(&table, page + 1) != 0);
 	}
 }
 
