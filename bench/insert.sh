@@ -47,7 +47,7 @@ CREATE FUNCTION cpu_ms() RETURNS numeric LANGUAGE sql AS \$\$
     FROM regexp_split_to_array(regexp_replace(pg_read_file('/proc/self/stat', 0, 2000), '.*\) ', ''), ' ') AS f
 \$\$;
 CREATE FUNCTION worker_is_busy(index regclass) RETURNS bool LANGUAGE sql AS \$\$
-    SELECT unsummarized >= 16 OR EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'rencoder worker' AND state <> 'idle')
+    SELECT unindexed >= 16 OR EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'rencoder worker' AND state <> 'idle')
     FROM rencoder_candidates(index, 0::int8, 0::int8)
 \$\$;
 SELECT format('%s: %s rows a page', t, round(reltuples / relpages)) FROM unnest('{wide,narrow}'::regclass[]) AS t, pg_class WHERE pg_class.oid = t;
@@ -61,7 +61,7 @@ give_buffers() {
 }
 
 # One COPY; keeps the time, the WAL (all of it, until the worker is done) and how many ranges were
-# unsummarized when it ended.  The rows are taken away again, with the pages they made.
+# unindexed when it ended.  The rows are taken away again, with the pages they made.
 copy_once() {
     local tab=$1 what=$2 phase=$3 check=${4:-0} index=INDEX_$2 left=0 lsn times
     # No checkpoint between CREATE INDEX and COPY: page images depend on how often there is one.
@@ -76,7 +76,7 @@ SELECT format('%s, %s', extract(epoch FROM clock_timestamp() - :'start') * 1000,
 SQL
 )
     if [[ ${!index} == *rencoder* ]]; then
-        left=$(bench_sql -c "SELECT unsummarized FROM rencoder_candidates('tested', 0::int8, 0::int8)")
+        left=$(bench_sql -c "SELECT unindexed FROM rencoder_candidates('tested', 0::int8, 0::int8)")
         [[ $what == off ]] || wait_for_worker
     fi
     bench_sql -q -c "INSERT INTO results SELECT '$tab', '$what', '$phase', $times, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '$lsn'), $left"
@@ -168,7 +168,6 @@ SQL
             wait $! || true
         done
     done
-    bench_sql -c "SELECT format('  noted ranges: %s', sum(noted)) FROM rencoder_groups('single_rencoder_id')"
     report_singles 'rencoder, read' 'none, read' 0.85
     bench_sql -q -c "SELECT rencoder_index_check('single_rencoder_id', true)" >/dev/null
 }

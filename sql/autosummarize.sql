@@ -16,7 +16,7 @@ END $$;
 BEGIN;
 CREATE TABLE auto_new (v int8, filler text);
 ALTER TABLE auto_new ALTER filler SET STORAGE plain;
-CREATE INDEX auto_new_v ON auto_new USING rencoder (v) WITH (pages_per_range = 2, storage = filter);
+CREATE INDEX auto_new_v ON auto_new USING rencoder (v) WITH (pages_per_range = 2);
 SELECT * FROM grow('auto_new', 20);
 SELECT * FROM grow('auto_new', 1);
 SELECT * FROM grow('auto_new', 15);
@@ -34,7 +34,7 @@ SELECT * FROM grow('auto_new', 1);
 ALTER INDEX auto_new_v RESET (autosummarize);
 SELECT * FROM grow('auto_new', 16);
 SELECT rencoder_index_check('auto_new_v', true);
-SELECT rencoder_summarize_new_values('auto_new_v');
+SELECT rencoder_maintain_index('auto_new_v');
 SELECT rencoder_index_check('auto_new_v', true);
 -- Subtransactions, and cursors that are open meanwhile.
 DECLARE c CURSOR FOR SELECT v FROM auto_new WHERE v >= 16;
@@ -62,11 +62,11 @@ DROP TABLE auto_new;
 CREATE TEMPORARY TABLE auto_temp (v int8, filler text);
 ALTER TABLE auto_temp ALTER filler SET STORAGE plain;
 CREATE INDEX auto_temp_v ON auto_temp USING rencoder (v)
-	WITH (pages_per_range = 1, storage = filter);
+	WITH (pages_per_range = 1);
 CREATE INDEX auto_temp_expression ON auto_temp USING rencoder ((v + 1))
-	WITH (pages_per_range = 1, storage = filter);
+	WITH (pages_per_range = 1);
 CREATE INDEX auto_temp_partial ON auto_temp USING rencoder (v)
-	WITH (pages_per_range = 1, storage = filter)
+	WITH (pages_per_range = 1)
 	WHERE v > 0;
 DO $$
 BEGIN
@@ -85,7 +85,7 @@ DROP TABLE auto_temp;
 CREATE TEMPORARY TABLE auto_toast (v numeric, filler text);
 ALTER TABLE auto_toast ALTER filler SET STORAGE plain, ALTER v SET STORAGE external;
 CREATE INDEX auto_toast_v ON auto_toast USING rencoder (v)
-	WITH (pages_per_range = 1, storage = filter);
+	WITH (pages_per_range = 1);
 INSERT INTO auto_toast
 SELECT CASE WHEN i IN (2, 3) THEN repeat(i::text, 9000)::numeric WHEN i <> 5 THEN i END,
 	repeat('x', 7000)
@@ -110,7 +110,7 @@ BEGIN;
 CREATE TABLE auto_late (t text COLLATE "C", filler text);
 ALTER TABLE auto_late ALTER filler SET STORAGE plain;
 CREATE INDEX auto_late_t ON auto_late USING rencoder (t)
-	WITH (pages_per_range = 2, storage = filter);
+	WITH (pages_per_range = 2);
 CREATE FUNCTION late_grow(pages int, prefix text) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO public.auto_late SELECT prefix || md5(i::text), repeat('x', 7000)
 	FROM generate_series(1, pages) i
@@ -129,7 +129,7 @@ SELECT late_grow(180, 'https://example.com/');
 SELECT late_grow(60, 'https://example.com/');
 SELECT * FROM late_state();
 -- Now there is a coder; but this group has more than a slice of keys without one.
-SELECT rencoder_summarize_new_values('auto_late_t') > 0 AS summarized;
+SELECT rencoder_maintain_index('auto_late_t') > 0 AS maintained;
 SELECT rencoder_desummarize_range('auto_late_t', 100);
 SELECT rencoder_summarize_range('auto_late_t', 100);
 SELECT rencoder_index_check('auto_late_t', true);

@@ -10,8 +10,8 @@ CREATE TABLE bi_grow (a bigint, pad text);
 INSERT INTO bi_grow SELECT g, repeat('x', 200) FROM generate_series(1, 3000) g;
 
 --
--- Behind the end of the table as it was, but in its last range: while a coder is trained, and
--- while the groups are read.
+-- Behind the end of the table as it was: while a coder is trained, and
+-- while the table is read.
 --
 CREATE SEQUENCE bi_calls;
 CREATE FUNCTION bi_add_once(calls bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
@@ -32,7 +32,7 @@ BEGIN
 	RETURN a;
 END $$;
 CREATE INDEX bi_grow_text ON bi_grow USING rencoder (bi_text(a))
-	WITH (pages_per_range = 16, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 16, autosummarize = off);
 SET enable_seqscan = off;
 SELECT count(*) FROM bi_grow WHERE bi_text(a) IN ('number 2000001', 'number 2000059',
 	'number 2000060');
@@ -42,20 +42,20 @@ DELETE FROM bi_grow WHERE a > 2000000;
 VACUUM FULL bi_grow;
 SELECT setval('bi_calls', 1);
 CREATE INDEX bi_grow_number ON bi_grow USING rencoder (bi_number(a))
-	WITH (pages_per_range = 16, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 16, autosummarize = off);
 SELECT count(*) FROM bi_grow WHERE bi_number(a) BETWEEN 2000001 AND 2000060;
 SELECT rencoder_index_check('bi_grow_number', true);
--- The range that the table ended in is left to VACUUM.
-SELECT count(*) - count(*) FILTER (WHERE state = 'summarized') AS unsummarized
-FROM rencoder_ranges('bi_grow_number');
-VACUUM bi_grow;
-SELECT count(*) - count(*) FILTER (WHERE state = 'summarized') AS unsummarized
-FROM rencoder_ranges('bi_grow_number');
+-- Pages in doubt are behind the frontier.  They are left to maintenance.
+SELECT pg_relation_size('bi_grow') / current_setting('block_size')::int > frontier AS behind
+FROM rencoder_metapage('bi_grow_number');
+SELECT rencoder_maintain_index('bi_grow_number') > 0 AS maintained;
+SELECT pg_relation_size('bi_grow') / current_setting('block_size')::int - frontier AS behind
+FROM rencoder_metapage('bi_grow_number');
 SELECT count(*) FROM bi_grow WHERE bi_number(a) BETWEEN 2000001 AND 2000060;
 DROP TABLE bi_grow;
 
 --
--- On pages that have been read already: of the same group and of one before, by
+-- On pages that have been read already, by
 -- a function in SQL or PL/pgSQL, beside a command that is rolled back.  What is
 -- only rolled back does no harm.
 --
@@ -91,18 +91,15 @@ END $$;
 CREATE PROCEDURE bi_try_late(how text, at int) LANGUAGE plpgsql AS $$
 DECLARE
 	found bigint;
-	groups text;
+	frontier bigint;
 BEGIN
 	PERFORM set_config('bi.how', how, false), set_config('bi.at', at::text, false),
 		setval('public.bi_calls', 1, false);
 	CREATE INDEX bi_back_i ON public.bi_back USING rencoder (public.bi_liar(v))
-		WITH (pages_per_range = 2, autosummarize = off, storage = filter);
+		WITH (pages_per_range = 2, autosummarize = off);
 	SELECT count(*) INTO found FROM public.bi_back WHERE public.bi_liar(v) = 777777;
-	SELECT string_agg(format('%s of %s', summarized, n), ', ' ORDER BY g) INTO groups FROM (
-		SELECT range_no / 128 AS g, count(*) AS n,
-			count(*) FILTER (WHERE state = 'summarized') AS summarized
-		FROM public.rencoder_ranges('public.bi_back_i') GROUP BY 1) x;
-	RAISE WARNING '% at %: % rows found, summarized %', how, at, found, groups;
+	SELECT m.frontier INTO frontier FROM public.rencoder_metapage('public.bi_back_i') m;
+	RAISE WARNING '% at %: % rows found, frontier %', how, at, found, frontier;
 	PERFORM public.rencoder_index_check('public.bi_back_i', true);
 	DROP INDEX public.bi_back_i;
 	DELETE FROM public.bi_back WHERE v = 777777;
@@ -134,10 +131,11 @@ END $$;
 CREATE INDEX bi_nested_a ON bi_nested USING rencoder (bi_maintain(a))
 	WITH (pages_per_range = 1, autosummarize = off);
 INSERT INTO bi_nested SELECT g, repeat('x', 200) FROM generate_series(1, 6000) g;
-SELECT rencoder_summarize_new_values('bi_nested_a');
+SELECT rencoder_maintain_index('bi_nested_a');
+UPDATE bi_nested SET a = a + 1 WHERE a = 5;
 SET bi.command = 'SELECT public.rencoder_compact(''public.bi_nested_a'')';
 SELECT rencoder_compact('bi_nested_a');
-SET bi.command = 'SELECT public.rencoder_desummarize_range(''public.bi_nested_a'', 0)';
+SET bi.command = 'SELECT public.rencoder_maintain_index(''public.bi_nested_a'')';
 SELECT rencoder_compact('bi_nested_a');
 RESET bi.command;
 SELECT rencoder_compact('bi_nested_a');

@@ -94,7 +94,7 @@ UPDATE t SET other = other + 1 WHERE id % 3 = 0;
 UPDATE t SET b = b / 2 WHERE id % 17 = 0;
 UPDATE t SET a = 7, g = polygon(box(point(5, 5), point(8, 8))) WHERE id % 1499 = 0;
 SELECT fill(20001, 26000);
-SELECT rencoder_summarize_new_values('t_idx') > 0 AS summarized;
+SELECT rencoder_maintain_index('t_idx') > 0 AS maintained;
 UPDATE t SET a = a + 1 WHERE id % 37 = 0;
 -- Rows that came late to ranges with filters, whose second column, which is left out of the search,
 -- is like that of no other row there.

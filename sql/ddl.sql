@@ -46,9 +46,9 @@ ALTER TABLE ddl ALTER filler SET STORAGE plain;
 INSERT INTO ddl SELECT i, i * 7919 % 10007, 'name ' || i * 7919 % 10007, repeat('x', 1000)
 FROM generate_series(1, 2100) i;
 CREATE INDEX ddl_v ON ddl USING rencoder (v)
-	WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+	WITH (autosummarize = off, pages_per_range = 1);
 CREATE INDEX ddl_s ON ddl USING rencoder (s COLLATE "C")
-	WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+	WITH (autosummarize = off, pages_per_range = 1);
 SELECT ddl_check('ddl', 'v BETWEEN 100 AND 200'), ddl_check('ddl', $$s COLLATE "C" = 'name 7919'$$);
 
 --
@@ -71,7 +71,7 @@ BEGIN;
 DROP INDEX ddl_v;
 ROLLBACK;
 BEGIN;
-CREATE INDEX ddl_v2 ON ddl USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX ddl_v2 ON ddl USING rencoder (v) WITH (pages_per_range = 1);
 INSERT INTO ddl VALUES (0, 150, 'x', 'x');
 SAVEPOINT s;
 REINDEX INDEX ddl_v;
@@ -82,12 +82,12 @@ SELECT ddl_check('ddl', 'v BETWEEN 100 AND 200');
 ALTER INDEX ddl_v RENAME TO ddl_renamed;
 ALTER TABLE ddl RENAME TO ddl_t;
 COMMENT ON INDEX ddl_renamed IS 'an index';
-SELECT ddl_check('ddl_t', 'v BETWEEN 100 AND 200'), rencoder_summarize_new_values('ddl_renamed');
+SELECT ddl_check('ddl_t', 'v BETWEEN 100 AND 200'), rencoder_maintain_index('ddl_renamed');
 CREATE TABLE ddl (LIKE ddl_t INCLUDING ALL);
 SELECT indexdef FROM pg_indexes WHERE tablename = 'ddl' AND indexdef LIKE '%rencoder%'
 ORDER BY indexdef;
 INSERT INTO ddl SELECT * FROM ddl_t;
-SELECT rencoder_summarize_new_values('ddl_v_idx'), rencoder_summarize_new_values('ddl_s_idx');
+SELECT rencoder_maintain_index('ddl_v_idx'), rencoder_maintain_index('ddl_s_idx');
 SELECT ddl_check('ddl', 'v BETWEEN 100 AND 200'), ddl_check('ddl', $$s COLLATE "C" = 'name 7919'$$);
 DROP TABLE ddl_t;
 
@@ -98,13 +98,13 @@ CREATE TABLE ddl_c (gone int, a int4, gone_too text, b varchar(20), c timestamp,
 INSERT INTO ddl_c SELECT 1, i, 'x', i, timestamp '2024-01-01' + i * interval '1 minute', i
 FROM generate_series(1, 5000) i;
 CREATE INDEX ddl_c_acb ON ddl_c USING rencoder (a, c, b)
-	WITH (pages_per_range = 1, storage = filter);
-CREATE INDEX ddl_c_d ON ddl_c USING rencoder (d) WITH (pages_per_range = 1, storage = filter);
+	WITH (pages_per_range = 1);
+CREATE INDEX ddl_c_d ON ddl_c USING rencoder (d) WITH (pages_per_range = 1);
 CREATE INDEX ddl_c_both ON ddl_c USING rencoder (d, gone)
-	WITH (pages_per_range = 1, storage = filter);
+	WITH (pages_per_range = 1);
 ALTER TABLE ddl_c DROP COLUMN gone, DROP COLUMN gone_too;
 ALTER TABLE ddl_c ADD COLUMN e int8 DEFAULT 7;
-CREATE INDEX ddl_c_e ON ddl_c USING rencoder (e) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX ddl_c_e ON ddl_c USING rencoder (e) WITH (pages_per_range = 1);
 INSERT INTO ddl_c SELECT i, i, timestamp '2024-01-01' + i * interval '1 minute', i, i
 FROM generate_series(5001, 6000) i;
 SELECT relname FROM pg_class WHERE relname ~ '^ddl_c_' ORDER BY 1;
@@ -135,7 +135,7 @@ SELECT relname FROM pg_class WHERE relname ~ '^ddl_c_' ORDER BY 1;
 CREATE DOMAIN ddl_domain AS int4 CHECK (VALUE > 0);
 CREATE TABLE ddl_g (a int, g int GENERATED ALWAYS AS (a * 2) STORED, d ddl_domain);
 INSERT INTO ddl_g (a, d) SELECT i, i FROM generate_series(1, 5000) i;
-CREATE INDEX ddl_g_g ON ddl_g USING rencoder (g, d) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX ddl_g_g ON ddl_g USING rencoder (g, d) WITH (pages_per_range = 1);
 UPDATE ddl_g SET a = 1000000 WHERE a = 77;
 SELECT ddl_check('ddl_g', 'g = 2000000'), ddl_check('ddl_g', 'g < 10'),
 	ddl_check('ddl_g', 'd BETWEEN 70 AND 80');
@@ -145,14 +145,14 @@ SELECT ddl_check('ddl_g', 'g = 2000000'), ddl_check('ddl_g', 'g < 10'),
 --
 CREATE TABLE ddl_p (part int, v int8, filler text) PARTITION BY LIST (part);
 CREATE INDEX ddl_p_v ON ddl_p USING rencoder (v)
-	WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 12, storage = filter);
+	WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 12);
 CREATE TABLE ddl_p1 PARTITION OF ddl_p FOR VALUES IN (1);
 CREATE TABLE ddl_p2 (filler text, dropped int, v int8, part int);
 ALTER TABLE ddl_p2 DROP COLUMN dropped;
 INSERT INTO ddl_p SELECT 1, i, repeat('x', 100) FROM generate_series(1, 3000) i;
 INSERT INTO ddl_p2 SELECT repeat('x', 100), i, 2 FROM generate_series(1, 3000) i;
 CREATE INDEX ddl_p2_own ON ddl_p2 USING rencoder (v)
-	WITH (pages_per_range = 1, bits_per_key = 30, storage = filter);
+	WITH (pages_per_range = 1, bits_per_key = 30);
 -- It has an index like that: no other is made.
 ALTER TABLE ddl_p ATTACH PARTITION ddl_p2 FOR VALUES IN (2);
 CREATE TABLE ddl_p3 (part int, v int8, filler text);
@@ -161,7 +161,7 @@ INSERT INTO ddl_p3 SELECT 3, i, repeat('x', 100) FROM generate_series(1, 3000) i
 ALTER TABLE ddl_p ATTACH PARTITION ddl_p3 FOR VALUES IN (3);
 SELECT inhrelid::regclass, bits_per_key FROM pg_inherits, rencoder_metapage(inhrelid)
 WHERE inhparent = 'ddl_p_v'::regclass ORDER BY inhrelid::regclass::text;
-SELECT inhrelid::regclass, rencoder_summarize_new_values(inhrelid) FROM pg_inherits
+SELECT inhrelid::regclass, rencoder_maintain_index(inhrelid) FROM pg_inherits
 WHERE inhparent = 'ddl_p_v'::regclass ORDER BY inhrelid::regclass::text;
 -- Rows that go to another partition.
 UPDATE ddl_p SET part = part % 3 + 1 WHERE v BETWEEN 100 AND 105;
@@ -171,7 +171,7 @@ SELECT ddl_check('ddl_p1', 'v < 103'), ddl_check('ddl_p2', 'v < 103'),
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM ddl_p WHERE part = 2 AND v < 10;
 RESET enable_seqscan;
-SELECT rencoder_summarize_new_values('ddl_p_v');
+SELECT rencoder_maintain_index('ddl_p_v');
 ALTER TABLE ddl_p DETACH PARTITION ddl_p2;
 INSERT INTO ddl_p2 SELECT repeat('x', 100), -i, 2 FROM generate_series(1, 10) i;
 SELECT ddl_check('ddl_p2', 'v < 10'), ddl_check('ddl_p', 'v < 10');
@@ -183,11 +183,11 @@ DROP INDEX ddl_p2_own;
 DROP INDEX ddl_p_v;
 SELECT relname FROM pg_class WHERE relname ~ '^ddl_p' AND relkind IN ('i', 'I') ORDER BY 1;
 -- The index is made on the parent only, those of the partitions attached later.
-CREATE INDEX ddl_p_v ON ONLY ddl_p USING rencoder (v) WITH (storage = filter);
+CREATE INDEX ddl_p_v ON ONLY ddl_p USING rencoder (v);
 CREATE INDEX CONCURRENTLY ddl_p1_v ON ddl_p1 USING rencoder (v)
-	WITH (pages_per_range = 1, storage = filter);
+	WITH (pages_per_range = 1);
 CREATE INDEX CONCURRENTLY ddl_p2_v ON ddl_p2 USING rencoder (v)
-	WITH (pages_per_range = 1, storage = filter);
+	WITH (pages_per_range = 1);
 ALTER INDEX ddl_p_v ATTACH PARTITION ddl_p1_v;
 ALTER INDEX ddl_p_v ATTACH PARTITION ddl_p2_v;
 SELECT indisvalid FROM pg_index WHERE indexrelid = 'ddl_p_v'::regclass;
@@ -240,10 +240,10 @@ SELECT ddl_check('ddl', 'v BETWEEN 100 AND 200'), ddl_check('ddl', $$s COLLATE "
 -- Temporary tables.
 --
 CREATE TEMP TABLE ddl_rows (v int8, filler text) ON COMMIT DELETE ROWS;
-CREATE INDEX ddl_rows_v ON ddl_rows USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX ddl_rows_v ON ddl_rows USING rencoder (v) WITH (pages_per_range = 1);
 BEGIN;
 INSERT INTO ddl_rows SELECT i, repeat('x', 1000) FROM generate_series(1, 1000) i;
-SELECT rencoder_summarize_new_values('ddl_rows_v') > 0 AS summarized;
+SELECT rencoder_maintain_index('ddl_rows_v') > 0 AS maintained;
 SELECT ddl_check('ddl_rows', 'v < 20');
 COMMIT;
 SELECT ddl_check('ddl_rows', 'v < 20'),
@@ -255,7 +255,7 @@ COMMIT;
 BEGIN;
 CREATE TEMP TABLE ddl_drop ON COMMIT DROP AS SELECT i AS v, repeat('x', 1000) AS filler
 FROM generate_series(1, 1000) i;
-CREATE INDEX ddl_drop_v ON ddl_drop USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX ddl_drop_v ON ddl_drop USING rencoder (v) WITH (pages_per_range = 1);
 INSERT INTO ddl_drop SELECT i, repeat('x', 1000) FROM generate_series(1, 200) i;
 SELECT ddl_check('ddl_drop', 'v BETWEEN 10 AND 20');
 COMMIT;

@@ -135,9 +135,10 @@ BEGIN
 		EXECUTE format('ALTER TABLE %I ALTER filler SET STORAGE plain', t.name);
 		PERFORM diff_fill(t, 1, t.rows);
 		EXECUTE format('CREATE INDEX %I ON %I USING rencoder (v %s) '
-			'WITH (pages_per_range = %s, bits_per_key = %s, autosummarize = %s, storage = filter)',
+			'WITH (pages_per_range = %s, bits_per_key = %s, autosummarize = %s, storage = %s)',
 					   t.name || '_v', t.name, CASE WHEN t.two THEN ', w' ELSE '' END,
-					   t.pages_per_range, t.bits, t.bits <> 20);
+					   t.pages_per_range, t.bits, t.bits <> 20,
+					   CASE WHEN length(t.name) % 2 = 0 THEN 'filter' ELSE 'run' END);
 	END LOOP;
 END $$;
 
@@ -393,9 +394,9 @@ WHERE name <> 'diff_no_row' ORDER BY name \g /dev/null
 UPDATE diff_tables SET rows = rows + 100 + rows / 2 WHERE name <> 'diff_no_row';
 SELECT * FROM diff_run('inserted', 12);
 
-SELECT sum(rencoder_summarize_new_values((name || '_v')::regclass)) > 100 AS summarized
+SELECT sum(rencoder_maintain_index((name || '_v')::regclass)) > 100 AS summarized
 FROM diff_tables;
-SELECT * FROM diff_run('summarized', 12);
+SELECT * FROM diff_run('maintained', 12);
 
 SELECT diff_each('UPDATE %1$I SET v = (SELECT v FROM %1$I o WHERE o.id = 1 + %1$I.id %% %2$s) '
 	'WHERE id %% 7 = 3');
@@ -413,16 +414,17 @@ ORDER BY name \g /dev/null
 UPDATE diff_tables SET rows = rows + 1 + rows / 4;
 SELECT * FROM diff_run('filled up', 12);
 
-SELECT rencoder_desummarize_range((name || '_v')::regclass, 0),
-	rencoder_desummarize_range((name || '_v')::regclass,
-	pg_relation_size(name::regclass) / 3 / current_setting('block_size')::int)
-FROM diff_tables WHERE pg_relation_size(name::regclass) > 0 ORDER BY name \g /dev/null
-SELECT * FROM diff_run('desummarized', 12);
+-- A part of the table is read again, then all of it.
+SELECT rencoder_compact((name || '_v')::regclass, pages / 3, pages / 3 + 2)
+FROM diff_tables, LATERAL (SELECT pg_relation_size(name::regclass)
+	/ current_setting('block_size')::int) p (pages)
+WHERE pages > 0 ORDER BY name \g /dev/null
+SELECT * FROM diff_run('read again', 12);
 
-SELECT sum(rencoder_summarize_range((name || '_v')::regclass, 0)) > 0 AS summarized_again
+SELECT sum(rencoder_compact((name || '_v')::regclass)) > 0 AS compacted
 FROM diff_tables WHERE pg_relation_size(name::regclass) > 0;
 VACUUM :tables;
-SELECT * FROM diff_run('summarized again', 12);
+SELECT * FROM diff_run('compacted', 12);
 
 -- In the order of another column, and of the column itself.
 SELECT diff_each('CREATE INDEX %1$s_btree ON %1$I (v, id)');

@@ -46,7 +46,7 @@ ALTER TYPE mood ADD VALUE 'best';
 ALTER TYPE mood ADD VALUE 'worst' BEFORE 'sad';
 SELECT fill(1301, 1700);
 SELECT labels, different, without_index FROM check_labels();
-SELECT rencoder_summarize_new_values('t_m') > 0 AS summarized;
+SELECT rencoder_maintain_index('t_m') > 0 AS maintained;
 SELECT labels, different, without_index FROM check_labels();
 SELECT sum((l.oid::int8 < before.oid::int8)::int) > 0 AS out_of_order
 FROM (SELECT oid, lag(oid) OVER (ORDER BY enumsortorder) AS oid_before FROM pg_enum
@@ -91,7 +91,7 @@ RESET enable_seqscan;
 RESET plan_cache_mode;
 
 -- Bounds as users type them.
-SELECT typed.candidates = literal.candidates AS same, literal.candidates < literal.ranges AS skips
+SELECT typed.pages = literal.pages AS same, literal.pages < literal.table_pages AS skips
 FROM rencoder_candidates('t_m', 'meh'::mood, 'fine'::mood) typed,
 	rencoder_candidates('t_m', 'meh', 'fine') literal;
 SELECT rencoder_candidates('t_m', 'meh', 'blue');

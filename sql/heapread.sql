@@ -20,32 +20,32 @@ ALTER TABLE heapread ADD late int4 DEFAULT 4711, ADD empty int4;
 INSERT INTO heapread SELECT i, hashint8extended(i, heapread_seed()), 'late ' || i, '', i % 3000, i
 FROM generate_series(20001, 24000) i;
 
--- Builds both and says in how many ranges they differ.
-CREATE FUNCTION heapread_twins(pages int, columns text DEFAULT 'v, s, late, empty',
-	OUT "column" smallint, OUT ranges int8, OUT differ int8, OUT unfiltered int8)
+-- Builds both and says in how many columns they differ.
+CREATE FUNCTION heapread_twins(columns text DEFAULT 'v, s, late, empty',
+	OUT "column" smallint, OUT rows int8, OUT differ boolean, OUT behind int8)
 RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
 	DROP INDEX IF EXISTS heapread_page, heapread_row;
 	EXECUTE format('CREATE INDEX heapread_page ON heapread USING rencoder (%s) '
-		'WITH (autosummarize = off, pages_per_range = %s, storage = filter)',
-		columns, pages);
+		'WITH (autosummarize = off)', columns);
 	EXECUTE format('CREATE INDEX heapread_row ON heapread USING rencoder (%s) '
-		'WITH (autosummarize = off, pages_per_range = %s, storage = filter) WHERE id > 0',
-		columns, pages);
+		'WITH (autosummarize = off) WHERE id > 0', columns);
 	PERFORM rencoder_index_check('heapread_page', true), rencoder_index_check('heapread_row', true);
 	RETURN QUERY SELECT * FROM heapread_compare();
 END $$;
-CREATE FUNCTION heapread_compare(OUT "column" smallint, OUT ranges int8, OUT differ int8,
-	OUT unfiltered int8)
+CREATE FUNCTION heapread_compare(OUT "column" smallint, OUT rows int8, OUT differ boolean,
+	OUT behind int8)
 RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
-	RETURN QUERY SELECT a.attnum, count(*),
-		count(*) FILTER (WHERE (a.has_null, a.has_value, a.min_key, a.max_key, a.distinct_keys)
-			IS DISTINCT FROM (b.has_null, b.has_value, b.min_key, b.max_key, b.distinct_keys)),
-		count(*) FILTER (WHERE a.state <> 'summarized' AND a.state <> 'sealed')
-	FROM rencoder_ranges('heapread_page'::regclass) a
-		FULL JOIN rencoder_ranges('heapread_row'::regclass) b USING (range_no, attnum)
-	GROUP BY a.attnum ORDER BY a.attnum;
+	RETURN QUERY SELECT a.attnum, a.rows,
+		(a.rows, a.nulls, a.entries, a.pages) IS DISTINCT FROM
+			(b.rows, b.nulls, b.entries, b.pages),
+		pg_relation_size('heapread') / current_setting('block_size')::int - m.frontier
+	FROM rencoder_runs('heapread_page'::regclass) a
+		FULL JOIN rencoder_runs('heapread_row'::regclass) b
+			ON a.attnum = b.attnum AND a.from_page = b.from_page,
+		rencoder_metapage('heapread_page') m
+	ORDER BY a.attnum;
 END $$;
 -- Until what is deleted by now is dead to all sessions: versions that are not quite
 -- dead are where the twins may differ.
@@ -66,22 +66,16 @@ END $$;
 
 -- At rest.
 VACUUM (FREEZE) heapread;
-SELECT * FROM heapread_twins(1);
+SELECT * FROM heapread_twins();
 -- One column is read in another way than several.
-SELECT * FROM heapread_twins(2, 'v');
-SELECT * FROM heapread_twins(2, 's');
-SELECT * FROM heapread_twins(2, 'late');
-SELECT * FROM heapread_twins(3);
--- Range by range instead of in a build.
-SELECT count(rencoder_desummarize_range(i::regclass, b))
-FROM generate_series(0, pg_relation_size('heapread') / current_setting('block_size')::int - 1) b,
-	unnest(ARRAY['heapread_page', 'heapread_row']) i \g /dev/null
-SELECT rencoder_summarize_new_values('heapread_page')
-	= rencoder_summarize_new_values('heapread_row') AS same_number;
+SELECT * FROM heapread_twins('v');
+SELECT * FROM heapread_twins('s');
+SELECT * FROM heapread_twins('late');
+-- In use instead of in a build.
+SELECT * FROM heapread_twins();
+SELECT rencoder_compact('heapread_page', 50, 300)
+	= rencoder_compact('heapread_row', 50, 300) AS same;
 SELECT * FROM heapread_compare();
--- A group rebuilt.
-SELECT rencoder_retune('heapread_page') = rencoder_retune('heapread_row') AS same_number;
-SELECT "column", ranges, unfiltered FROM heapread_compare();
 SELECT rencoder_index_check('heapread_page', true);
 
 -- Rows of this transaction, of a subtransaction that was rolled back, and rows
@@ -93,11 +87,11 @@ INSERT INTO heapread SELECT i, i, 'gone ' || i, '', i, i FROM generate_series(40
 UPDATE heapread SET v = -id WHERE id % 10 = 1;
 ROLLBACK TO s;
 DELETE FROM heapread WHERE id % 10 = 2;
-SELECT * FROM heapread_twins(1);
+SELECT * FROM heapread_twins();
 COMMIT;
 VACUUM heapread;
 CALL heapread_wait();
-SELECT * FROM heapread_twins(2);
+SELECT * FROM heapread_twins();
 
 -- Dead versions, HOT chains, aborted transactions, before any VACUUM.
 BEGIN;
@@ -108,10 +102,10 @@ UPDATE heapread SET filler = filler || 'z' WHERE id % 7 = 4;
 UPDATE heapread SET v = v + 1 WHERE id % 9 = 5;
 UPDATE heapread SET v = v + 2 WHERE id % 9 = 5;
 DELETE FROM heapread WHERE id % 11 = 6;
-SELECT sum(ranges) > 0 AS ranges, sum(unfiltered) AS unfiltered FROM heapread_twins(1);
+SELECT sum(rows) > 0 AS rows, sum(behind) AS behind FROM heapread_twins();
 VACUUM heapread;
 CALL heapread_wait();
-SELECT * FROM heapread_twins(1);
+SELECT * FROM heapread_twins();
 
 -- What a query finds, by either.
 CREATE FUNCTION heapread_differing() RETURNS int LANGUAGE plpgsql AS $$

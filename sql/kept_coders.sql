@@ -67,11 +67,11 @@ BEGIN;
 CREATE TEMP TABLE short (k text) ON COMMIT DELETE ROWS;
 CREATE INDEX short_k ON short USING rencoder (k) WITH (pages_per_range = 1);
 INSERT INTO short SELECT names(600, 5);
-SELECT rencoder_summarize_new_values('short_k') > 0 AS summarized, differences('short');
+SELECT rencoder_maintain_index('short_k') > 0 AS summarized, differences('short');
 COMMIT;
 BEGIN;
 INSERT INTO short SELECT names(600, 6);
-SELECT rencoder_summarize_new_values('short_k') > 0 AS summarized, differences('short');
+SELECT rencoder_maintain_index('short_k') > 0 AS summarized, differences('short');
 COMMIT;
 
 -- More coders than a session keeps: an insert wants 32 of each index.  What an index kept goes with

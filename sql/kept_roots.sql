@@ -1,4 +1,4 @@
--- A session keeps the roots of runs that it has searched, 16 of them, and searches no run with the
+-- A session keeps the roots of runs that it has searched, 64 of them, and searches no run with the
 -- root of another one.
 SET client_min_messages = warning;
 SET enable_seqscan = off;
@@ -71,12 +71,12 @@ COMMIT;
 
 -- More runs than are kept.
 \set ECHO none
-SELECT format('CREATE TABLE many_%1$s AS SELECT keys(6000, %1$s) AS k;
+SELECT format('CREATE TABLE many_%1$s AS SELECT keys(3000, %1$s) AS k;
 	CREATE INDEX ON many_%1$s USING rencoder (k) WITH (pages_per_range = 1)', i)
-FROM generate_series(1, 20) i
+FROM generate_series(1, 70) i
 \gexec
 \set ECHO all
-SELECT sum(differences('many_' || i, 50)) FROM generate_series(1, 20) i;
-SELECT sum(differences('many_' || i, 50)) FROM generate_series(1, 20) i;
+SELECT sum(differences('many_' || i, 15)) FROM generate_series(1, 70) i;
+SELECT sum(differences('many_' || i, 15)) FROM generate_series(1, 70) i;
 
 DROP SCHEMA kept_roots CASCADE;

@@ -197,7 +197,7 @@ CREATE OPERATOR CLASS tens_ops FOR TYPE int4 USING rencoder AS
 SELECT opc_validate('tens_ops');
 CREATE TABLE opc (v int4, filler text);
 INSERT INTO opc SELECT i * 7 % 1000 - 500, repeat('x', 500) FROM generate_series(1, 1000) i;
-CREATE INDEX opc_v ON opc USING rencoder (v tens_ops) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX opc_v ON opc USING rencoder (v tens_ops) WITH (pages_per_range = 1);
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM opc WHERE v > -3 AND v < 4;
 SELECT count(*), min(v), max(v) FROM opc WHERE v > -3 AND v < 4;
@@ -210,7 +210,7 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM opc WHERE v = 33::int8;
 -- The extension may live in any schema.
 --
 CREATE SCHEMA elsewhere;
-CREATE INDEX opc_moved ON opc USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX opc_moved ON opc USING rencoder (v) WITH (pages_per_range = 1);
 ALTER EXTENSION rencoder SET SCHEMA elsewhere;
 SET enable_seqscan = off;
 DROP INDEX opc_v;

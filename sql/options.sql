@@ -23,23 +23,23 @@ CREATE INDEX opt_v ON opt USING rencoder (v);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = -1);
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 0, storage = filter);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 0);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 3, storage = filter);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 3);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1024, storage = filter);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1024);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1025);
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 5000);
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 99999999999);
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 'many');
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1.5, storage = filter);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1.5);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range);
@@ -49,11 +49,11 @@ CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range);
 --
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (bits_per_key = 3);
 CREATE INDEX opt_v ON opt USING rencoder (v)
-	WITH (pages_per_range = 1, bits_per_key = 4, storage = filter);
+	WITH (pages_per_range = 1, bits_per_key = 4);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
 CREATE INDEX opt_v ON opt USING rencoder (v)
-	WITH (pages_per_range = 1, bits_per_key = 64, storage = filter);
+	WITH (pages_per_range = 1, bits_per_key = 64);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (bits_per_key = 65);
@@ -74,13 +74,13 @@ CREATE INDEX opt_v ON opt USING rencoder (v) WITH (colour = 'red');
 -- They take effect when the index is built.
 --
 CREATE INDEX opt_v ON opt USING rencoder (v)
-	WITH (pages_per_range = 2, bits_per_key = 16, storage = filter);
+	WITH (pages_per_range = 2, bits_per_key = 16);
 SELECT reloptions FROM pg_class WHERE relname = 'opt_v';
 ALTER INDEX opt_v SET (pages_per_range = 4, bits_per_key = 8);
 SELECT * FROM opt_index();
 INSERT INTO opt SELECT i * 7919 % 10007, i::text::tsvector, repeat('x', 1000)
 FROM generate_series(141, 170) i;
-SELECT rencoder_summarize_new_values('opt_v');
+SELECT rencoder_maintain_index('opt_v');
 SELECT * FROM opt_index();
 REINDEX INDEX opt_v;
 SELECT * FROM opt_index();
@@ -93,12 +93,10 @@ ALTER INDEX opt_v RESET (bits_per_key);
 TRUNCATE opt;
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
--- bits_per_key of runs is that of the next run: null is "by need", and what has no runs.
+-- bits_per_key of runs is that of the next run: null is "by need".
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 2);
 SELECT bits_per_key, run_bits_per_key FROM rencoder_metapage('opt_v');
 ALTER INDEX opt_v SET (bits_per_key = 30);
-SELECT bits_per_key, run_bits_per_key FROM rencoder_metapage('opt_v');
-ALTER INDEX opt_v SET (storage = filter);
 SELECT bits_per_key, run_bits_per_key FROM rencoder_metapage('opt_v');
 DROP INDEX opt_v;
 
@@ -124,7 +122,7 @@ BEGIN
 	END LOOP;
 END $$;
 ALTER TABLE opt ADD EXCLUDE USING rencoder (v WITH =);
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (storage = filter);
+CREATE INDEX opt_v ON opt USING rencoder (v);
 CLUSTER opt USING opt_v;
 SELECT amname, pg_indexam_has_property(oid, 'can_order') AS can_order,
 	pg_indexam_has_property(oid, 'can_unique') AS can_unique,

@@ -39,11 +39,11 @@ SELECT count(*) FROM own WHERE id = 5::int8;
 SELECT count(*) FROM own WHERE s LIKE 'text 123%';
 SELECT count(*) FROM own WHERE p <@ box '(5,5),(9,9)';
 INSERT INTO own SELECT i, 'text', point(0, 0) FROM generate_series(20001, 30000) i;
-SELECT index, summarized > 0 AS summarized FROM own_home.rencoder_maintain('own');
+SELECT index, pages > 0 AS maintained FROM own_home.rencoder_maintain('own');
 SELECT own_home.rencoder_compact('own_any') > 0 AS compacted;
 SELECT own_home.rencoder_index_check('own_any', true);
 SELECT relname, indexrelname, size > 0 AS size, runs FROM own_home.rencoder_stat_indexes;
-SELECT unsummarized, index_pages > 0 AS pages FROM own_home.rencoder_candidates('own_any', 5, 6);
+SELECT unindexed, index_pages > 0 AS pages FROM own_home.rencoder_candidates('own_any', 5, 6);
 SELECT own_home.rencoder_estimate('own', 'id', 's') > 0 AS size;
 CREATE INDEX own_btree ON own (id);
 SELECT index, method, verdict FROM own_home.rencoder_advise('public')

@@ -165,7 +165,7 @@ DROP INDEX ps_c_brin;
 CREATE INDEX ps_c_brin ON ps USING brin (c) WITH (pages_per_range = 32);
 SELECT * FROM ps_plans('c BETWEEN 10000 AND 13200');
 DROP INDEX ps_c, ps_c_brin;
-CREATE INDEX ps_c ON ps USING rencoder (c) WITH (autosummarize = off, storage = filter);
+CREATE INDEX ps_c ON ps USING rencoder (c) WITH (autosummarize = off);
 CREATE INDEX ps_c_brin ON ps USING brin (c);
 SELECT * FROM ps_plans('c BETWEEN 10000 AND 13200');
 DROP INDEX ps_c_brin;
@@ -175,15 +175,15 @@ DROP INDEX ps_c_brin;
 
 -- Filters.
 DROP INDEX ps_u, ps_t;
-CREATE INDEX ps_u ON ps USING rencoder (u) WITH (autosummarize = off, storage = filter);
-CREATE INDEX ps_t ON ps USING rencoder (t) WITH (autosummarize = off, storage = filter);
+CREATE INDEX ps_u ON ps USING rencoder (u) WITH (autosummarize = off);
+CREATE INDEX ps_t ON ps USING rencoder (t) WITH (autosummarize = off);
 SELECT * FROM ps_generic('int8, int8', 'u BETWEEN $1 AND $2', '5, 6');
 SELECT * FROM ps_generic('text', 't LIKE $1', '''a%''');
 SELECT plan FROM ps_plans(:'absent', :'present');
 DROP TABLE ps;
 
 -- Nulls: a few on each page, of which all are to be read, but not all rows; all rows at the end of
--- the table, in a run and in filters.  Values that are many, and only there.
+-- the table.  Values that are many, and only there.
 CREATE TABLE ps_nulls (often int, done int, later int, filler text)
 	WITH (autovacuum_enabled = off);
 INSERT INTO ps_nulls SELECT CASE WHEN i % 12 <> 0 THEN i END, CASE WHEN i <= 45000 THEN i END,
@@ -195,14 +195,9 @@ CREATE INDEX ps_done ON ps_nulls USING rencoder (done) WITH (autosummarize = off
 VACUUM ANALYZE ps_nulls;
 SELECT c AS condition, plan_line('SELECT * FROM ps_nulls WHERE ' || c) AS plan
 FROM unnest('{often IS NULL, later IS NOT NULL, done IS NULL}'::text[]) c;
-DROP INDEX ps_done;
-CREATE INDEX ps_done ON ps_nulls USING rencoder (done)
-	WITH (autosummarize = off, storage = filter);
-SELECT plan_line('SELECT * FROM ps_nulls WHERE done IS NULL');
 DROP TABLE ps_nulls;
 
--- The end of a table in the order of its values is in filters: these let a long interval pass, the
--- bounds of their ranges do not.
+-- The end of a table in the order of its values is in a run of its own.
 CREATE TABLE ps_grown (c int, filler text) WITH (autovacuum_enabled = off);
 INSERT INTO ps_grown SELECT i, repeat('x', 180) FROM generate_series(1, 18000) i;
 CREATE INDEX ON ps_grown USING rencoder (c) WITH (autosummarize = off, pages_per_range = 4);
@@ -211,24 +206,6 @@ INSERT INTO ps_grown SELECT i, repeat('x', 180) FROM generate_series(18001, 3600
 VACUUM ANALYZE ps_grown;
 SELECT plan_line('SELECT * FROM ps_grown WHERE c > 35700');
 DROP TABLE ps_grown;
-
--- Nor do they where one value in a hundred stands for "never", although the rest is in order.
-CREATE TABLE ps_never (id int, c int8, filler text) WITH (autovacuum_enabled = off);
-INSERT INTO ps_never SELECT i, CASE WHEN i % 100 <> 7 THEN i * 1000::int8 ELSE 9e18::int8 END,
-	repeat('x', 150)
-FROM generate_series(1, 10000) i;
-CREATE INDEX ON ps_never USING rencoder (c)
-	WITH (storage = filter, autosummarize = off, pages_per_range = 1);
-INSERT INTO ps_never SELECT i, CASE WHEN i % 100 <> 7 THEN i * 1000::int8 ELSE 9e18::int8 END,
-	repeat('x', 150)
-FROM generate_series(10001, 90000) i;
-CREATE INDEX ON ps_never (id);
-VACUUM ANALYZE ps_never;
-SELECT pages > 100 AS many
-FROM rencoder_candidates('ps_never_c_idx', 89900000::int8, 8000000000000000000::int8);
-SELECT plan_line('SELECT * FROM ps_never WHERE c BETWEEN 89900000 AND 8000000000000000000
-	AND id BETWEEN 30000 AND 40000');
-DROP TABLE ps_never;
 
 -- Partitions: joins by keys that are in one of them, or in none.
 CREATE TABLE ps_parts (u int8, month int, filler text) PARTITION BY LIST (month);

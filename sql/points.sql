@@ -28,7 +28,7 @@ CREATE FUNCTION coordinate() RETURNS float8 LANGUAGE sql VOLATILE AS $$
 $$;
 
 -- A group of 128 full ranges and one that grows; rows before the index, rows
--- that lie far outside of what it was trained on, rows that are not summarized.
+-- that lie far outside of what it was trained on, rows that are not indexed.
 CREATE TABLE t (id int, p point, few point, filler text);
 CREATE FUNCTION fill(first int, last int, far float8) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO t SELECT i, CASE WHEN i % 50 <> 0 THEN point(coordinate() * far,
@@ -40,14 +40,14 @@ CREATE FUNCTION fill(first int, last int, far float8) RETURNS void LANGUAGE sql 
 $$;
 SELECT fill(1, 4500, 1);
 CREATE INDEX t_p ON t USING rencoder (p)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 CREATE INDEX t_few ON t USING rencoder (few)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 SELECT fill(4501, 5000, 1000);
-SELECT rencoder_summarize_new_values('t_p') > 10 AS p,
-	rencoder_summarize_new_values('t_few') > 10 AS few;
+SELECT rencoder_maintain_index('t_p') > 10 AS p,
+	rencoder_maintain_index('t_few') > 10 AS few;
 SELECT fill(5001, 5500, -3);
--- Values that come to ranges that are summarized, with their keys.
+-- Values that come to pages that are indexed, with their keys.
 DELETE FROM t WHERE id BETWEEN 1000 AND 1100;
 VACUUM t;
 SELECT fill(5501, 5600, -1e6);
@@ -220,9 +220,9 @@ RESET enable_seqscan;
 
 -- What the index holds is right, also when it is made anew.
 SELECT rencoder_index_check('t_p', true), rencoder_index_check('t_few', true);
-SELECT rencoder_desummarize_range('t_p', 5), rencoder_desummarize_range('t_p', 130);
+SELECT rencoder_compact('t_p', 5, 130);
 SELECT compare('box', 20);
-SELECT rencoder_summarize_new_values('t_p') > 1 AS summarized;
+SELECT rencoder_maintain_index('t_p') > 1 AS maintained;
 SELECT rencoder_index_check('t_p', true);
 SELECT compare('polygon', 20);
 REINDEX INDEX t_p;
@@ -236,10 +236,10 @@ DROP INDEX t_few;
 TRUNCATE t;
 REINDEX INDEX t_p;
 CREATE INDEX t_few ON t USING rencoder (few)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 INSERT INTO t SELECT * FROM saved;
-SELECT rencoder_summarize_new_values('t_p') > 128 AS p,
-	rencoder_summarize_new_values('t_few') > 128 AS few;
+SELECT rencoder_maintain_index('t_p') > 128 AS p,
+	rencoder_maintain_index('t_few') > 128 AS few;
 ANALYZE t;
 SELECT compare(what, 30) FROM unnest('{point,box,circle,polygon}'::text[]) what;
 SELECT compare_edges($$p <@ '(%1$s,%2$s),(10,10)'::box$$);
@@ -247,7 +247,7 @@ SELECT rencoder_index_check('t_p', true), rencoder_index_check('t_few', true);
 DROP INDEX t_p, t_few;
 
 -- Several columns; a predicate; an expression.
-CREATE INDEX t_all ON t USING rencoder (id, p, few) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX t_all ON t USING rencoder (id, p, few) WITH (pages_per_range = 1);
 SELECT condition, rows_or_null(condition, true) = rows_or_null(condition, false) AS same,
 	rows_or_null(condition, false) NOT LIKE '0 %' AS found, uses_index(condition) AS indexed
 FROM unnest(ARRAY[
@@ -257,7 +257,7 @@ FROM unnest(ARRAY[
 SELECT rencoder_index_check('t_all', true);
 DROP INDEX t_all;
 CREATE INDEX t_part ON t USING rencoder (point(p[1], p[0]))
-	WITH (pages_per_range = 1, storage = filter)
+	WITH (pages_per_range = 1)
 	WHERE id > 1000;
 SELECT rows_or_null(condition, true) = rows_or_null(condition, false) AS same,
 	uses_index(condition) AS indexed
@@ -269,21 +269,21 @@ DROP INDEX t_part;
 CREATE TABLE places AS SELECT i / 40 AS place,
 	point(sin(i / 40) * 90, cos((i / 40) * 7) * 90 + random() / 10) AS p, repeat('x', 150) AS filler
 	FROM generate_series(0, 15999) i;
-CREATE INDEX places_p ON places USING rencoder (p) WITH (pages_per_range = 1, storage = filter);
-SELECT count(*) > 300 AS several, max(candidates) < 20 AS selective, min(candidates) > 0 AS found
+CREATE INDEX places_p ON places USING rencoder (p) WITH (pages_per_range = 1);
+SELECT count(*) > 300 AS several, max(pages) < 20 AS selective, min(pages) > 0 AS found
 FROM generate_series(0, 399) i,
 	rencoder_candidates('places_p', point(sin(i) * 90, cos(i * 7) * 90),
 	point(sin(i) * 90, cos(i * 7) * 90 + 0.1));
 -- The corners may be any two.
-SELECT a.candidates = b.candidates AS same
+SELECT a.pages = b.pages AS same
 FROM rencoder_candidates('places_p', point(1, 50), point(3, 20)) a,
 	rencoder_candidates('places_p', point(3, 20), point(1, 50)) b;
 SELECT * FROM rencoder_candidates('places_p', 1, 2);
-SELECT candidates FROM rencoder_candidates('places_p', point(5000, 5000), point(5001, 5001));
+SELECT pages FROM rencoder_candidates('places_p', point(5000, 5000), point(5001, 5001));
 -- Stray points do not spoil it.
 INSERT INTO places SELECT -1, point(1e200, -1e200), repeat('x', 150) FROM generate_series(1, 50);
 REINDEX INDEX places_p;
-SELECT max(candidates) < 20 AS selective, min(candidates) > 0 AS found
+SELECT max(pages) < 20 AS selective, min(pages) > 0 AS found
 FROM generate_series(0, 399, 7) i,
 	rencoder_candidates('places_p', point(sin(i) * 90, cos(i * 7) * 90),
 	point(sin(i) * 90, cos(i * 7) * 90 + 0.1));

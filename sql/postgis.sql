@@ -67,17 +67,15 @@ CREATE FUNCTION fill(first int, last int, far float8) RETURNS void LANGUAGE sql 
 $$;
 SELECT fill(1, 4500, 1);
 CREATE INDEX t_g ON t USING rencoder (g)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 SELECT fill(4501, 5000, 1000);
-SELECT rencoder_summarize_new_values('t_g') > 10 AS summarized;
+SELECT rencoder_maintain_index('t_g') > 10 AS maintained;
 SELECT fill(5001, 5500, -3);
--- Values that come to ranges that are summarized, with their keys or without.
+-- Values that come to pages that are indexed, with their keys or without.
 DELETE FROM t WHERE id BETWEEN 1000 AND 1100;
 VACUUM t;
 SELECT fill(2100, 2200, 1);
 ANALYZE t;
-SELECT count(*) > 5 AS of_lines, count(*) < 60 AS not_of_points FROM rencoder_ranges('t_g')
-WHERE always;
 
 CREATE FUNCTION some_query() RETURNS geometry LANGUAGE sql VOLATILE AS $$
 	SELECT CASE floor(random() * 8)
@@ -139,9 +137,9 @@ SELECT rows_of(condition, true) = rows_of(condition, false) AS same,
 		AS found_if_within, uses_index(condition) AS indexed
 FROM (VALUES ($$g @ 'POINT EMPTY'$$)) c (condition);
 SELECT rencoder_index_check('t_g', true);
-SELECT rencoder_desummarize_range('t_g', 5), rencoder_desummarize_range('t_g', 60);
+SELECT rencoder_compact('t_g', 5, 60) > 0 AS made;
 SELECT compare('&&', 20);
-SELECT rencoder_summarize_new_values('t_g') > 1 AS summarized;
+SELECT rencoder_maintain_index('t_g') >= 0 AS maintained;
 REINDEX INDEX t_g;
 SELECT compare('&&', 50);
 SELECT rencoder_index_check('t_g', true);
@@ -151,7 +149,6 @@ SELECT rencoder_index_check('t_g', true);
 CREATE INDEX t_run ON t USING rencoder (g)
 	WITH (pages_per_range = 1, autosummarize = off, storage = run);
 DROP INDEX t_g;
-SELECT bool_and(covered) AS covered FROM rencoder_ranges('t_run');
 SELECT nulls > 5 AS of_lines FROM rencoder_runs('t_run');
 SELECT compare(op, 50) FROM unnest('{&&,@}'::text[]) op;
 DELETE FROM t WHERE id BETWEEN 2600 AND 2700;
@@ -169,7 +166,7 @@ CREATE TABLE places AS SELECT i / 40 AS place,
 	ST_SetSRID(ST_MakePoint(sin(i / 40) * 90, cos((i / 40) * 7) * 90 + random() / 10), 4326) AS g,
 	repeat('x', 150) AS filler
 	FROM generate_series(0, 15999) i;
-CREATE INDEX places_g ON places USING rencoder (g) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX places_g ON places USING rencoder (g) WITH (pages_per_range = 1);
 VACUUM ANALYZE places;
 SET enable_indexscan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM places WHERE g && ST_MakeEnvelope(1, 20, 3, 21, 4326);
@@ -190,12 +187,12 @@ FROM generate_series(0, 399, 7) i,
 	ST_Expand(ST_MakePoint(sin(i) * 90, cos(i * 7) * 90), 0.05))) pages;
 
 -- rencoder_candidates() looks for the box around two geometries.
-SELECT max(c.candidates) < 20 AS selective, min(c.candidates) > 0 AS found
+SELECT max(c.pages) < 20 AS selective, min(c.pages) > 0 AS found
 FROM generate_series(0, 399, 7) i,
 	LATERAL (SELECT sin(i) * 90 AS x, cos(i * 7) * 90 AS y) place,
 	rencoder_candidates('places_g', ST_MakePoint(x, y), ST_MakePoint(x + 0.05, y + 0.1)) c;
-SELECT count(*) FILTER (WHERE c.candidates <> b.candidates
-	OR c.candidates <> e.candidates) AS different
+SELECT count(*) FILTER (WHERE c.pages <> b.pages
+	OR c.pages <> e.pages) AS different
 FROM generate_series(0, 399, 7) i,
 	LATERAL (SELECT sin(i) * 90 AS x, cos(i * 7) * 90 AS y) place,
 	LATERAL (SELECT ST_MakeEnvelope(x, y, x + 3, y + 5, 4326) AS box) around,
@@ -203,30 +200,30 @@ FROM generate_series(0, 399, 7) i,
 	rencoder_candidates('places_g', ST_MakePoint(x + 3, y), ST_MakePoint(x, y + 5)) b,
 	rencoder_candidates('places_g', box, box) e;
 -- As they are typed.
-SELECT a.candidates > 0 AS found, a = b AS literals, a = c AS typed, a = d AS text, a = e AS mixed,
+SELECT a.pages > 0 AS found, a = b AS literals, a = c AS typed, a = d AS text, a = e AS mixed,
 	a = f AS corners, a = g AS boxes
-FROM rencoder_candidates('places_g', ST_MakePoint(-1, 40), ST_MakePoint(9, 50)) a,
-	rencoder_candidates('places_g', 'POINT(-1 40)', 'POINT(9 50)') b,
-	rencoder_candidates('places_g', 'POINT(-1 40)', ST_MakePoint(9, 50)) c,
-	rencoder_candidates('places_g', 'POINT(-1 40)'::text, 'SRID=4326;POINT(9 50)'::text) d,
-	rencoder_candidates('places_g', ST_MakePoint(-1, 40), 'POINT(9 50)') e,
-	rencoder_candidates('places_g', 'POINT(9 40)', 'POINT(-1 50)') f,
-	rencoder_candidates('places_g', 'BOX(-1 40,0 41)'::box2d, 'BOX(8 49,9 50)'::box2d) g;
-PREPARE typed AS SELECT candidates > 0 AS found FROM rencoder_candidates('places_g', $1, $2);
-EXECUTE typed('POINT(-1 40)', 'POINT(9 50)');
+FROM rencoder_candidates('places_g', ST_MakePoint(-1, 70), ST_MakePoint(9, 80)) a,
+	rencoder_candidates('places_g', 'POINT(-1 70)', 'POINT(9 80)') b,
+	rencoder_candidates('places_g', 'POINT(-1 70)', ST_MakePoint(9, 80)) c,
+	rencoder_candidates('places_g', 'POINT(-1 70)'::text, 'SRID=4326;POINT(9 80)'::text) d,
+	rencoder_candidates('places_g', ST_MakePoint(-1, 70), 'POINT(9 80)') e,
+	rencoder_candidates('places_g', 'POINT(9 70)', 'POINT(-1 80)') f,
+	rencoder_candidates('places_g', 'BOX(-1 70,0 71)'::box2d, 'BOX(8 79,9 80)'::box2d) g;
+PREPARE typed AS SELECT pages > 0 AS found FROM rencoder_candidates('places_g', $1, $2);
+EXECUTE typed('POINT(-1 70)', 'POINT(9 80)');
 DEALLOCATE typed;
-SELECT rencoder_add_query_sample('places_g', 'POINT(-1 40)', 'POINT(9 50)'),
-	rencoder_add_query_sample('places_g', ST_MakePoint(9, 40), 'POINT(-1 50)');
+SELECT rencoder_add_query_sample('places_g', 'POINT(-1 70)', 'POINT(9 80)'),
+	rencoder_add_query_sample('places_g', ST_MakePoint(9, 70), 'POINT(-1 80)');
 SELECT count(*), count(DISTINCT (lo_key, hi_key)) FROM rencoder_query_samples('places_g')
 WHERE kind = 'box' AND source = 'added';
 SELECT * FROM rencoder_candidates('places_g', 'POINT(1', 'POINT(2 2)');
 -- The casts of PostGIS make no other call ambiguous.
 CREATE TABLE typed (b bytea, t text, p point, n int8);
-CREATE INDEX typed_b ON typed USING rencoder (b) WITH (storage = filter);
-CREATE INDEX typed_t ON typed USING rencoder (t) WITH (storage = filter);
-CREATE INDEX typed_p ON typed USING rencoder (p) WITH (storage = filter);
-CREATE INDEX typed_n ON typed USING rencoder (n) WITH (storage = filter);
-SELECT a.ranges, b.ranges, c.ranges, d.ranges, e.ranges, f.ranges
+CREATE INDEX typed_b ON typed USING rencoder (b);
+CREATE INDEX typed_t ON typed USING rencoder (t);
+CREATE INDEX typed_p ON typed USING rencoder (p);
+CREATE INDEX typed_n ON typed USING rencoder (n);
+SELECT a.table_pages, b.table_pages, c.table_pages, d.table_pages, e.table_pages, f.table_pages
 FROM rencoder_candidates('typed_b', '\x00'::bytea, '\x01'::bytea) a,
 	rencoder_candidates('typed_b', '\x00', '\x01'::bytea) b,
 	rencoder_candidates('typed_t', 'a', 'b'::text) c,
@@ -234,10 +231,10 @@ FROM rencoder_candidates('typed_b', '\x00'::bytea, '\x01'::bytea) a,
 	rencoder_candidates('typed_p', '(1,2)', point(2, 1)) e,
 	rencoder_candidates('typed_n', 1, 2::int8) f;
 DROP TABLE typed;
-SELECT candidates FROM rencoder_candidates('places_g', ST_MakePoint(5000, 5000),
+SELECT pages FROM rencoder_candidates('places_g', ST_MakePoint(5000, 5000),
 	ST_MakePoint(5001, 5001));
 -- All pages with rows; since 16 a table may end in pages without.
-SELECT candidates = (SELECT count(DISTINCT (ctid::text::point)[0]) FROM places) AS all_pages
+SELECT pages = (SELECT count(DISTINCT (ctid::text::point)[0]) FROM places) AS all_pages
 FROM rencoder_candidates('places_g', ST_MakePoint(-1e300, -1e300), ST_MakePoint(1e300, 1e300));
 SELECT * FROM rencoder_candidates('places_g', 'POINT EMPTY'::geometry, ST_MakePoint(1, 1));
 SELECT * FROM rencoder_candidates('places_g', 1, 2);

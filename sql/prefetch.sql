@@ -24,11 +24,11 @@ CREATE INDEX pf_idx ON pf USING rencoder (v, s, p)
 -- Groups that fill later are other runs; half of the rows change twice.
 SELECT pf_fill(5201, 7000);
 VACUUM pf;
-UPDATE pf SET v = v + 1 WHERE id % 4 = 1;
+UPDATE pf SET v = v + 1 WHERE id % 40 = 1;
 VACUUM pf;
-UPDATE pf SET v = v + 1 WHERE id % 4 = 3;
+UPDATE pf SET v = v + 1 WHERE id % 40 = 3;
 SELECT pf_fill(7001, 7400);
-SELECT rencoder_summarize_new_values('pf_idx') > 0 AS summarized;
+SELECT rencoder_compact('pf_idx', frontier) > 0 AS made FROM rencoder_metapage('pf_idx');
 SELECT pf_fill(7401, 7500);
 SELECT count(DISTINCT run) FILTER (WHERE kind = 'base') > 1 AS base_runs,
 	count(DISTINCT run) FILTER (WHERE kind = 'delta') > 0 AS deltas

@@ -141,7 +141,7 @@ END $$;
 CREATE OPERATOR trap.+ (FUNCTION = trap.plus, LEFTARG = int8, RIGHTARG = int8);
 GRANT USAGE ON SCHEMA trap TO PUBLIC;
 CREATE INDEX open_filter ON privileges.open USING rencoder (v)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 -- An expression of an index that means the operators of PostgreSQL, without a path of its own.
 CREATE FUNCTION privileges.twice(v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN

@@ -18,7 +18,7 @@ INSERT INTO t SELECT i, v, v, repeat('x', 300) FROM (SELECT i, CASE WHEN i % 50 
 	repeat('abc', 200) || 'd'])[1 + i / 50 % 18]
 	ELSE md5(i::text) END AS v FROM generate_series(1, 6000) i) r;
 CREATE INDEX t_c ON t USING rencoder (c) WITH (autosummarize = off);
-CREATE INDEX t_u ON t USING rencoder (u) WITH (autosummarize = off, storage = filter);
+CREATE INDEX t_u ON t USING rencoder (u) WITH (autosummarize = off);
 VACUUM ANALYZE t;
 
 CREATE TABLE regexes (i serial, condition text);

@@ -1046,47 +1046,22 @@ COMMENT ON OPERATOR CLASS point_ops USING rencoder IS
 --
 -- Each function checks the caller's privileges itself: see the comments.
 
-CREATE FUNCTION rencoder_summarize_new_values(index regclass)
-RETURNS integer
+CREATE FUNCTION rencoder_maintain_index(index regclass)
+RETURNS bigint
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT;
-COMMENT ON FUNCTION rencoder_summarize_new_values(regclass) IS
-	'summarizes all block ranges that are not, the partial last one included; returns the number of these ranges (owner)';
+COMMENT ON FUNCTION rencoder_maintain_index(regclass) IS
+	'does what VACUUM does for an index; returns how many pages of the table were not indexed (owner)';
 
-CREATE FUNCTION rencoder_summarize_range(index regclass, heap_block bigint)
-RETURNS integer
-AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT;
-COMMENT ON FUNCTION rencoder_summarize_range(regclass, bigint) IS
-	'summarizes the block range of a table page, unless it is; returns the number of ranges summarized, 1 or 0 (owner)';
-
-CREATE FUNCTION rencoder_note_tail(index regclass)
-RETURNS integer
-AS 'MODULE_PATHNAME', 'rencoder_sql_note_tail'
-LANGUAGE C VOLATILE STRICT;
-COMMENT ON FUNCTION rencoder_note_tail(regclass) IS
-	'notes the block ranges at the end of the table that are not summarized, and an empty one ahead; returns the number of these ranges (owner)';
-
-CREATE FUNCTION rencoder_desummarize_range(index regclass, heap_block bigint)
-RETURNS void
-AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT;
-COMMENT ON FUNCTION rencoder_desummarize_range(regclass, bigint) IS
-	'forgets the summary of the block range of a table page (owner)';
-
-CREATE FUNCTION rencoder_retune(index regclass)
-RETURNS integer
-AS 'MODULE_PATHNAME', 'rencoder_sql_retune'
-LANGUAGE C VOLATILE STRICT;
-COMMENT ON FUNCTION rencoder_retune(regclass) IS
-	'rebuilds the groups of filters that others would serve better; returns the number of groups (of 128 block ranges) rebuilt (owner)';
-
-CREATE FUNCTION rencoder_compact(index regclass)
-RETURNS integer
+CREATE FUNCTION rencoder_compact(
+	index regclass,
+	from_page bigint DEFAULT 0,
+	to_page bigint DEFAULT 4294967295)
+RETURNS bigint
 AS 'MODULE_PATHNAME', 'rencoder_sql_compact'
 LANGUAGE C VOLATILE STRICT;
-COMMENT ON FUNCTION rencoder_compact(regclass) IS
-	'makes one sorted run of all rows; returns the number of groups (of 128 block ranges) written (owner)';
+COMMENT ON FUNCTION rencoder_compact(regclass, bigint, bigint) IS
+	'makes one sorted run of all rows, or of those on some pages of the table; returns the number of table pages read (owner)';
 
 CREATE FUNCTION rencoder_add_query_sample(
 	index regclass,
@@ -1139,73 +1114,24 @@ CREATE FUNCTION rencoder_metapage(
 	OUT magic text,
 	OUT version integer,
 	OUT hash_id integer,
-	OUT rows_per_window integer,
-	OUT group_ranges integer,
+	OUT natts integer,
 	OUT pages_per_range integer,
 	OUT bits_per_key integer,
-	OUT natts integer,
-	OUT epoch bigint,
-	OUT directory_pages bigint,
-	OUT free_extents bigint,
-	OUT free_pages bigint,
-	OUT reindex_pages_per_range integer,
+	OUT catalog_version bigint,
+	OUT frontier bigint,
+	OUT entries_to bigint,
 	OUT runs integer,
 	OUT pending_pages bigint,
 	OUT spare_pages bigint,
+	OUT free_extents bigint,
+	OUT free_pages bigint,
+	OUT reindex_pages_per_range integer,
 	OUT run_bits_per_key integer)
 RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_metapage(regclass) IS
-	'format and options of an index (owner, readers of the table, pg_stat_scan_tables)';
-
-CREATE FUNCTION rencoder_groups(
-	index regclass,
-	OUT group_no bigint,
-	OUT attnum smallint,
-	OUT header_block bigint,
-	OUT sealed boolean,
-	OUT summarized integer,
-	OUT summarizing integer,
-	OUT always integer,
-	OUT shape text,
-	OUT windows bigint,
-	OUT capacity bigint,
-	OUT storage text,
-	OUT pages bigint,
-	OUT min_key text,
-	OUT max_key text,
-	OUT horizon xid8,
-	OUT predicted_fpr double precision,
-	OUT best_fpr double precision,
-	OUT run bigint,
-	OUT covered integer,
-	OUT noted integer)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION rencoder_groups(regclass) IS
-	'the groups of an index, a row for each column (owner, readers of the table; pg_stat_scan_tables without keys)';
-
-CREATE FUNCTION rencoder_ranges(
-	index regclass,
-	OUT range_no bigint,
-	OUT first_block bigint,
-	OUT attnum smallint,
-	OUT state text,
-	OUT always boolean,
-	OUT has_null boolean,
-	OUT has_value boolean,
-	OUT min_key text,
-	OUT max_key text,
-	OUT distinct_keys bigint,
-	OUT horizon xid8,
-	OUT covered boolean)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION rencoder_ranges(regclass) IS
-	'the block ranges of an index, a row for each column (owner, readers of the table; pg_stat_scan_tables without keys)';
+	'format, options and extent of an index (owner, readers of the table, pg_stat_scan_tables)';
 
 CREATE FUNCTION rencoder_runs(
 	index regclass,
@@ -1213,31 +1139,34 @@ CREATE FUNCTION rencoder_runs(
 	OUT attnum smallint,
 	OUT kind text,
 	OUT state text,
-	OUT first_group bigint,
-	OUT groups bigint,
+	OUT rank bigint,
+	OUT from_page bigint,
+	OUT to_page bigint,
+	OUT cut bigint,
+	OUT horizon xid8,
 	OUT entries bigint,
 	OUT rows bigint,
 	OUT pages bigint,
 	OUT bits_per_entry double precision,
 	OUT false_pages double precision,
 	OUT parts int,
+	OUT min_key text,
+	OUT max_key text,
 	OUT nulls bigint,
 	OUT null_pages bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_runs(regclass) IS
-	'the sorted runs of an index, a row for each column (owner, readers of the table, pg_stat_scan_tables)';
+	'the sorted runs of an index, a row for each column (owner, readers of the table; pg_stat_scan_tables without keys)';
 
 CREATE FUNCTION rencoder_candidates(
 	index regclass,
 	lo anycompatible,
 	hi anycompatible,
-	OUT ranges bigint,
-	OUT skipped bigint,
-	OUT candidates bigint,
-	OUT unsummarized bigint,
+	OUT table_pages bigint,
 	OUT pages bigint,
+	OUT unindexed bigint,
 	OUT index_pages bigint)
 RETURNS record
 AS 'MODULE_PATHNAME'
@@ -1251,8 +1180,6 @@ CREATE FUNCTION rencoder_index_stats(
 	OUT scans bigint,
 	OUT table_pages bigint,
 	OUT pages bigint,
-	OUT ranges bigint,
-	OUT skipped bigint,
 	OUT index_pages bigint,
 	OUT whole_pages bigint,
 	OUT saved_pages bigint,
@@ -1455,12 +1382,11 @@ END;
 COMMENT ON FUNCTION rencoder_types() IS
 	'types with a default operator class';
 
--- Pages beside those of columns: metapage, description of the run, directory, counts, groups.
+-- Pages beside those of columns: metapage, description of the run, counts.
 CREATE FUNCTION rencoder_fixed_pages(pages double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 3 + CASE WHEN pages >= 1024 THEN 1 ELSE 0 END
-	+ ceil(ceil(pages / 128 / least(32, 2 ^ floor(ln(greatest(pages / 128, 1)) / ln(2)))) / 2);
+RETURN 2 + CASE WHEN pages >= 1024 THEN 1 ELSE 0 END;
 COMMENT ON FUNCTION rencoder_fixed_pages(double precision) IS
 	'pages of an index of a table of so many pages, beside those of its columns';
 
@@ -1840,7 +1766,7 @@ COMMENT ON FUNCTION rencoder_advise(regnamespace) IS
 
 CREATE VIEW rencoder_stat_indexes AS
 SELECT i.relid, i.indexrelid, i.schemaname, i.relname, i.indexrelname,
-	s.size, s.scans, s.table_pages, s.pages, s.ranges, s.skipped, s.index_pages,
+	s.size, s.scans, s.table_pages, s.pages, s.index_pages,
 	s.predicted_false_pages, s.since, s.runs, s.pending_pages
 -- OFFSET 0: nothing is asked of an index that the function would refuse.
 FROM (SELECT t.oid AS relid, c.oid AS indexrelid, n.nspname AS schemaname, t.relname,
@@ -1867,49 +1793,31 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_maintainable(regclass, boolean) IS
 	'is it a table, or an index that the caller owns? If not, rencoder_maintain() skips it, and this warns';
 
--- Each step looks at what the one before has left.
 CREATE FUNCTION rencoder_maintain(
-	"table" regclass,
+	relation regclass,
 	OUT index regclass,
-	OUT summarized integer,
-	OUT compacted integer,
-	OUT retuned integer,
+	OUT pages bigint,
 	OUT size bigint)
 RETURNS SETOF record
 LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
 	-- pg_partition_tree() would wait for locks of tables that are not the caller's.
 	WITH RECURSIVE t (relid) AS (
-		SELECT "table"::oid WHERE rencoder_maintainable("table", false)
+		SELECT relation::oid WHERE rencoder_maintainable(relation, false)
 		UNION ALL
 		SELECT h.inhrelid FROM t JOIN pg_inherits AS h ON h.inhparent = t.relid
 			JOIN pg_class AS k ON k.oid = h.inhrelid AND k.relispartition
 	)
-	SELECT i.index, s.done, c.done, r.done, pg_relation_size(i.index)
-	FROM (SELECT x.indexrelid::regclass AS index, rencoder_option.storage
+	SELECT i.index, m.pages, pg_relation_size(i.index)
+	FROM (SELECT x.indexrelid::regclass AS index
 			FROM t
-			JOIN pg_index AS x ON x.indrelid = t.relid AND x.indisvalid
+			JOIN pg_index AS x ON (x.indrelid = t.relid OR x.indexrelid = t.relid) AND x.indisvalid
 			JOIN pg_class AS c ON c.oid = x.indexrelid AND c.relkind = 'i'
-			JOIN pg_am AS a ON a.oid = c.relam AND a.amname = 'rencoder',
-			LATERAL (SELECT coalesce((SELECT o.option_value FROM pg_options_to_table(c.reloptions)
-				AS o WHERE o.option_name = 'storage'), 'auto') AS storage) AS rencoder_option
+			JOIN pg_am AS a ON a.oid = c.relam AND a.amname = 'rencoder'
 			WHERE NOT pg_is_other_temp_schema(c.relnamespace)
 			ORDER BY c.relname, c.oid OFFSET 0) AS i,
-		LATERAL (SELECT rencoder_summarize_new_values(i.index) AS done OFFSET 0) AS s,
-		LATERAL (SELECT count(DISTINCT u.run) FILTER (WHERE u.kind = 'base') AS runs,
-				coalesce(sum(u.pages) FILTER (WHERE u.kind = 'delta'), 0) AS late, sum(u.pages) AS pages,
-				(SELECT m.pending_pages FROM rencoder_metapage(i.index) AS m) AS pending,
-				(SELECT coalesce(sum(g.pages), 0) FROM rencoder_groups(i.index) AS g) AS filters
-			FROM rencoder_runs(i.index) AS u
-			WHERE u.state = 'live' AND s.done IS NOT NULL OFFSET 0) AS n,
-		-- Filters of a group that grows have room for all of it: in a small index they are most of it.
-		-- The last page of the pending list stays, whatever is done.
-		LATERAL (SELECT CASE WHEN i.storage <> 'filter' AND (n.runs > 8 OR n.filters * 4 > coalesce(n.pages, 0)
-					OR (n.late + n.pending > 1 AND (n.late + n.pending) * 10 > n.pages))
-				THEN rencoder_compact(i.index) ELSE 0 END AS done OFFSET 0) AS c,
-		LATERAL (SELECT CASE WHEN c.done = 0 THEN rencoder_retune(i.index) ELSE 0 END AS done
-			OFFSET 0) AS r
+		LATERAL (SELECT rencoder_maintain_index(i.index) AS pages OFFSET 0) AS m
 	WHERE rencoder_maintainable(i.index, true);
 END;
 COMMENT ON FUNCTION rencoder_maintain(regclass) IS
-	'summarizes, compacts or retunes the indexes of a table and of its partitions where that helps, and says what it did (indexes that the caller owns)';
+	'does what VACUUM does for an index, or for all of a table and of its partitions; says how many pages of the table were not indexed (indexes that the caller owns)';

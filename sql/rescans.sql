@@ -96,14 +96,14 @@ BEGIN
 		(5, 'UPDATE r SET v = v + 500000, s = ''new '' || s WHERE ' || later);
 	RETURN QUERY SELECT * FROM compare_joins('updates');
 	INSERT INTO act VALUES
-		(6, 'SELECT rencoder_desummarize_range(''r_idx'', b) FROM generate_series(0, 299) b'),
+		(6, 'SELECT rencoder_compact(''r_idx'', 0, 299)'),
 		(8, 'DELETE FROM r WHERE ' || later),
-		(11, 'SELECT rencoder_summarize_new_values(''r_idx'')');
-	RETURN QUERY SELECT * FROM compare_joins('desummarize, summarize');
-	DELETE FROM act WHERE statement LIKE '%summarize%';
+		(11, 'SELECT rencoder_maintain_index(''r_idx'')');
+	RETURN QUERY SELECT * FROM compare_joins('read again');
+	DELETE FROM act WHERE statement LIKE '%rencoder%';
 	INSERT INTO act VALUES (6, 'SELECT rencoder_compact(''r_idx'')'),
 		(7, 'SELECT r_fill(10001, 20000)'),
-		(8, 'SELECT rencoder_summarize_new_values(''r_idx'')'),
+		(8, 'SELECT rencoder_maintain_index(''r_idx'')'),
 		(14, 'SELECT rencoder_compact(''r_idx'')');
 	RETURN QUERY SELECT * FROM compare_joins('compact');
 END $$;
@@ -134,7 +134,7 @@ CREATE OR REPLACE FUNCTION make_index() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	DROP INDEX IF EXISTS r_idx;
 	CREATE INDEX r_idx ON r USING rencoder (v, s)
-		WITH (storage = filter, autosummarize = off, pages_per_range = 1);
+		WITH (autosummarize = off, pages_per_range = 1);
 	ALTER INDEX r_idx SET (storage = run);
 END $$;
 SELECT * FROM compare_all();

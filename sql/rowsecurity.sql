@@ -20,11 +20,11 @@ INSERT INTO sec SELECT CASE WHEN i % 100 = 1 THEN 'regress_rencoder_tenant' ELSE
 	md5((i % 2000 * 1000000)::text)::uuid, i / 2944 * 3 % 7 * 100000 + i % 2944, repeat('x', 200)
 FROM generate_series(1, 20000) i WHERE i % 100 = 1 OR i % 2000 > 0;
 CREATE INDEX sec_a ON sec USING rencoder (a, n)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 CREATE INDEX sec_s ON sec USING rencoder (s)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 CREATE INDEX sec_u ON sec USING rencoder (u)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 VACUUM ANALYZE sec;
 ALTER TABLE sec OWNER TO regress_rencoder_landlord;
 GRANT SELECT, UPDATE ON sec TO regress_rencoder_tenant, regress_rencoder_auditor;
@@ -120,7 +120,7 @@ CREATE TABLE secp_1 (filler text, n int8, a int8, who name, s text, u uuid);
 ALTER TABLE secp ATTACH PARTITION secp_1 FOR VALUES FROM (0) TO (1000000);
 INSERT INTO secp SELECT * FROM sec;
 CREATE INDEX secp_a ON secp USING rencoder (a)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 VACUUM ANALYZE secp, secp_1;
 GRANT SELECT ON secp TO regress_rencoder_tenant;
 GRANT SELECT (a, who) ON secp TO regress_rencoder_viewer;
@@ -143,7 +143,7 @@ FROM generate_series(1, 14000) i;
 INSERT INTO sec_words SELECT 'other', 'crowd/' || md5(i::text), repeat('x', 200)
 FROM generate_series(1, 14000) i;
 CREATE INDEX sec_words_s ON sec_words USING rencoder (s)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 VACUUM ANALYZE sec_words;
 GRANT SELECT ON sec_words TO regress_rencoder_tenant;
 CREATE POLICY own ON sec_words USING (who = current_user);

@@ -153,22 +153,17 @@ RESET enable_material;
 
 -- Candidates are pages: where a value is, and hardly any where none is.
 SELECT count(*) AS values, min(c.pages) AS least, avg(c.pages) < 3 AS few,
-	bool_and(c.unsummarized = 0) AS all_summarized,
-	bool_and(c.candidates <= c.pages) AS at_most_a_range_each
+	bool_and(c.unindexed = 0) AS all_indexed
 FROM t, LATERAL rencoder_candidates('t_v', t.v, t.v) c
 WHERE id % 300 = 1 AND v IS NOT NULL;
 SELECT count(*) AS values, avg(c.pages) < 2 AS hardly_any
 FROM generate_series(30001, 30100) i, LATERAL (SELECT hashint8extended(i, :seed) AS v) q,
 	LATERAL rencoder_candidates('t_v', v, v) c;
--- All values of a block range are those of a page; with 3 pages a range, some of them.
-SELECT pages = candidates AS same
-FROM rencoder_candidates('t_v', 0::int8, 1000000000000000000::int8);
-SELECT pages <= 3 * candidates AND pages < 120 AS single_pages
-FROM rencoder_candidates('t_s', 'name/00', 'name/01');
+SELECT pages < 120 AS single_pages FROM rencoder_candidates('t_s', 'name/00', 'name/01');
 -- A whole interval is all pages that have a value; neither limit nor nulls add others.
 SELECT c.pages = (SELECT count(DISTINCT (ctid::text::point)[0]) FROM t
 	WHERE v IS NOT NULL) AS exact,
-	c.ranges - c.candidates AS only_nulls
+	c.table_pages - c.pages AS only_nulls
 FROM rencoder_candidates('t_v', '-9223372036854775808'::int8, 9223372036854775807::int8) c;
 
 -- Columns are combined page by page: false pages are few where each column alone has many.
@@ -215,8 +210,8 @@ ROLLBACK;
 UPDATE t SET v = v + 1, s = s || '~', p = p + point(1, 1) WHERE id % 100 = 9;
 SELECT compared - same AS lost FROM find_rows(30109, 30109);
 -- Where a value is that came late: that page, and no others but false ones.
-SELECT count(*) AS values, min(c.pages - c.unsummarized) AS least,
-	avg(c.pages - c.unsummarized) < 3 AS few
+SELECT count(*) AS values, min(c.pages - c.unindexed) AS least,
+	avg(c.pages - c.unindexed) < 3 AS few
 FROM t, LATERAL rencoder_candidates('t_v', t.v, t.v) c
 WHERE id BETWEEN 30001 AND 30060 AND v IS NOT NULL;
 
@@ -233,16 +228,16 @@ SELECT fill(30811, 31500);
 SELECT (compare(conditions(3))).*;
 SELECT compared - same AS lost FROM find_rows(30811, 30830);
 
--- Ranges that are not covered beside others.  The worker is not to summarize them.
+-- Parts of the table that are read again.
 ALTER INDEX t_v SET (autosummarize = off);
 ALTER INDEX t_many SET (autosummarize = off);
 ALTER INDEX t_s SET (autosummarize = off);
 ALTER INDEX t_p SET (autosummarize = off);
 ALTER INDEX t_part SET (autosummarize = off);
-SELECT count(rencoder_desummarize_range(i, b)) AS desummarized
-FROM unnest('{t_v,t_many,t_s,t_p,t_part}'::regclass[]) i, unnest('{3,77,130,131,300,500}'::int[]) b;
+SELECT count(rencoder_compact(i, b, b + 40)) AS made
+FROM unnest('{t_v,t_many,t_s,t_p,t_part}'::regclass[]) i, unnest('{3,20,300,500}'::int[]) b;
 SELECT (compare(conditions(3))).*;
-SELECT bool_and(rencoder_summarize_new_values(i) > 0) AS summarized
+SELECT bool_and(rencoder_maintain_index(i) > 0) AS summarized
 FROM unnest('{t_v,t_many,t_s,t_p,t_part}'::regclass[]) i;
 SELECT fill(31501, 31600);
 SELECT (compare(conditions(3))).*;

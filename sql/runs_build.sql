@@ -1,4 +1,4 @@
--- Indexes made WITH (storage = run): the keys of all block ranges are sorted into one run.
+-- Indexes made WITH (storage = run): the keys of all rows are sorted into one run.
 SET client_min_messages = warning;
 SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
@@ -8,14 +8,14 @@ SET max_parallel_maintenance_workers = 0;
 \set compare :abs_srcdir '/sql/include/compare.sql'
 \i :compare
 
--- What an index is like, after it has been checked: ranges of its groups, and the trees of
--- its run.
-CREATE FUNCTION runs_groups(index regclass) RETURNS text LANGUAGE plpgsql AS $$
+-- What an index is like, after it has been checked: pages that runs cover, those behind them, and
+-- the trees of its run.
+CREATE FUNCTION runs_extent(index regclass) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM rencoder_index_check(index, true);
-	RETURN (SELECT string_agg(format('%s summarized, %s covered by run %s%s', summarized, covered,
-		run, CASE WHEN pages > 0 THEN ', ' || storage END), '; ' ORDER BY group_no)
-	FROM rencoder_groups(index) WHERE attnum = 1);
+	RETURN (SELECT format('%s pages, %s behind', least(frontier, p), greatest(p - frontier, 0))
+	FROM rencoder_metapage(index), (SELECT pg_relation_size(indrelid)
+		/ current_setting('block_size')::int AS p FROM pg_index WHERE indexrelid = index) t);
 END $$;
 CREATE FUNCTION runs_trees(index regclass) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(format('%s %s %s: %s', run, kind, state,
@@ -48,7 +48,7 @@ SELECT i, CASE WHEN i % 7 > 0 AND i NOT BETWEEN 1000 AND 1100 THEN hashint8exten
 FROM generate_series(1, 8000) i;
 CREATE INDEX runs_all ON runs USING rencoder (v, few, s, p, nothing)
 	WITH (storage = run, pages_per_range = 1);
-SELECT runs_groups('runs_all');
+SELECT runs_extent('runs_all');
 SELECT runs_trees('runs_all');
 SELECT count(*) AS rows, count(v) AS values FROM runs;
 -- A row is an entry; or a page, where its rows follow each other.
@@ -59,15 +59,6 @@ FROM rencoder_runs('runs_all'),
 	 WHERE v IS NOT NULL OR few IS NOT NULL) c,
 	LATERAL (SELECT CASE attnum WHEN 1 THEN v WHEN 2 THEN few END AS count) n
 WHERE attnum <= 2 ORDER BY attnum;
--- Bounds are those of an index with filters.
-CREATE INDEX runs_filters ON runs USING rencoder (v, few, s, p, nothing)
-	WITH (storage = filter, pages_per_range = 1);
-SELECT count(*) AS ranges, count(*) FILTER (WHERE r IS DISTINCT FROM f) AS differ
-FROM (SELECT range_no, attnum, always, has_value, min_key, max_key
-	  FROM rencoder_ranges('runs_all')) r
-	FULL JOIN (SELECT range_no, attnum, always, has_value, min_key, max_key
-			   FROM rencoder_ranges('runs_filters')) f USING (range_no, attnum);
-DROP INDEX runs_filters;
 VACUUM ANALYZE runs;
 SELECT * FROM runs_wrong('runs', 'v = hashint8extended(5, ' || :seed || ')', 'v < 0',
 	'v IS NULL AND few = 3', 'few = 51', 'few = 4', 's > ''string 7''', 's LIKE ''string -1%''',
@@ -75,35 +66,21 @@ SELECT * FROM runs_wrong('runs', 'v = hashint8extended(5, ' || :seed || ')', 'v 
 	'nothing IS NOT NULL');
 
 --
--- What becomes of an index whose storage changes, and of small tables.
+-- Small tables.
 --
-ALTER INDEX runs_all SET (storage = filter);
-REINDEX INDEX runs_all;
-SELECT runs_groups('runs_all'), runs_trees('runs_all');
-ALTER INDEX runs_all SET (storage = run);
-REINDEX INDEX runs_all;
-SELECT runs_groups('runs_all'), runs_trees('runs_all');
--- Seven ranges, and eight.
 CREATE TABLE runs_small (LIKE runs);
 INSERT INTO runs_small SELECT * FROM runs ORDER BY id LIMIT 1000;
-SELECT (pages + 6) / 7 AS seventh, (pages + 7) / 8 AS eighth
-FROM (SELECT pg_relation_size('runs_small') / current_setting('block_size')::int AS pages) s \gset
-CREATE INDEX runs_seven ON runs_small USING rencoder (id)
-	WITH (storage = run, pages_per_range = :seventh);
-CREATE INDEX runs_eight ON runs_small USING rencoder (id)
-	WITH (storage = run, pages_per_range = :eighth);
-SELECT runs_groups('runs_seven'), runs_trees('runs_seven');
-SELECT runs_groups('runs_eight'), runs_trees('runs_eight');
-DROP INDEX runs_seven;
+CREATE INDEX runs_eight ON runs_small USING rencoder (id) WITH (storage = run);
+SELECT runs_extent('runs_eight'), runs_trees('runs_eight');
 SELECT * FROM runs_wrong('runs_small', 'id = 1', 'id = 1000', 'id > 1000');
 -- Nothing but nulls, and nothing at all.
 TRUNCATE runs_small;
 INSERT INTO runs_small SELECT NULL, v, few, s, p, nothing, filler FROM runs WHERE id <= 1000;
 REINDEX INDEX runs_eight;
-SELECT runs_groups('runs_eight'), runs_trees('runs_eight');
+SELECT runs_extent('runs_eight'), runs_trees('runs_eight');
 SELECT * FROM runs_wrong('runs_small', 'id = 1', 'id IS NULL', 'id IS NOT NULL');
 TRUNCATE runs_small;
-SELECT runs_groups('runs_eight'), runs_trees('runs_eight');
+SELECT runs_extent('runs_eight'), runs_trees('runs_eight');
 DROP TABLE runs_small;
 
 --
@@ -111,33 +88,32 @@ DROP TABLE runs_small;
 --
 CREATE INDEX runs_kind ON runs USING rencoder ((few * 2), lower(s))
 	WITH (storage = run, pages_per_range = 1) WHERE v > 0;
-SELECT runs_groups('runs_kind');
+SELECT runs_extent('runs_kind');
 SELECT runs_trees('runs_kind') = format('1 base live: %s rows; 1 base live: %1$s rows', count(*))
 FROM runs WHERE v > 0;
 SELECT * FROM runs_wrong('runs', 'few * 2 = 8 AND v > 0', 'lower(s) > ''string 5'' AND v > 0');
 DROP INDEX runs_kind;
 CREATE INDEX CONCURRENTLY runs_kind ON runs USING rencoder (few, v)
 	WITH (storage = run, pages_per_range = 1);
-SELECT runs_groups('runs_kind'), runs_trees('runs_kind');
+SELECT runs_extent('runs_kind'), runs_trees('runs_kind');
 REINDEX INDEX CONCURRENTLY runs_kind;
-SELECT runs_groups('runs_kind'), runs_trees('runs_kind');
+SELECT runs_extent('runs_kind'), runs_trees('runs_kind');
 SELECT * FROM runs_wrong('runs', 'few = 4', 'few = 51', 'v < 0');
 DROP INDEX runs_kind;
 CREATE UNLOGGED TABLE runs_unlogged (LIKE runs);
 INSERT INTO runs_unlogged SELECT * FROM runs;
 CREATE INDEX runs_kind ON runs_unlogged USING rencoder (few)
 	WITH (storage = run, pages_per_range = 1);
-SELECT runs_groups('runs_kind'), runs_trees('runs_kind');
+SELECT runs_extent('runs_kind'), runs_trees('runs_kind');
 SELECT * FROM runs_wrong('runs_unlogged', 'few = 4', 'few = 51');
 DROP TABLE runs_unlogged;
 CREATE TEMP TABLE runs_temp (LIKE runs);
 INSERT INTO runs_temp SELECT * FROM runs;
 CREATE INDEX runs_kind ON runs_temp USING rencoder (few) WITH (storage = run, pages_per_range = 1);
-SELECT runs_groups('runs_kind'), runs_trees('runs_kind');
+SELECT runs_extent('runs_kind'), runs_trees('runs_kind');
 SELECT * FROM runs_wrong('runs_temp', 'few = 4', 'few = 51');
 DROP TABLE runs_temp;
--- A function that writes: the ranges of a group that it may have written to are not
--- summarized, so the run does not cover them.
+-- A function that writes: pages that it may have written to are behind the frontier.
 CREATE TABLE runs_log (id int8);
 CREATE FUNCTION runs_write() RETURNS void LANGUAGE sql VOLATILE AS
 	'INSERT INTO public.runs_log VALUES (1)';
@@ -150,10 +126,10 @@ BEGIN
 END $$;
 CREATE INDEX runs_kind ON runs USING rencoder (runs_logged(id))
 	WITH (storage = run, pages_per_range = 1);
-SELECT runs_groups('runs_kind'), runs_trees('runs_kind');
+SELECT runs_extent('runs_kind'), runs_trees('runs_kind');
 SELECT * FROM runs_wrong('runs', 'runs_logged(id) = 34', 'runs_logged(id) = 5000');
-SELECT rencoder_summarize_new_values('runs_kind');
-SELECT runs_groups('runs_kind');
+SELECT rencoder_maintain_index('runs_kind') > 0 AS maintained;
+SELECT runs_extent('runs_kind');
 SELECT * FROM runs_wrong('runs', 'runs_logged(id) = 34', 'runs_logged(id) = 5000');
 DROP INDEX runs_kind;
 DROP TABLE runs_log;
@@ -222,11 +198,11 @@ CREATE INDEX runs_three ON runs_large USING rencoder (v, few)
 SELECT count(*), min(pages) > 15 AS many, count(DISTINCT pages) AS sizes,
 	count(DISTINCT bytes) AS contents
 FROM unnest('{runs_one,runs_two,runs_three}'::regclass[]) i, runs_bytes(i);
-SELECT i, runs_groups(i), runs_trees(i)
+SELECT i, runs_extent(i), runs_trees(i)
 FROM unnest('{runs_one,runs_two,runs_three}'::regclass[]) i;
 DROP INDEX runs_one, runs_two;
 SELECT * FROM runs_wrong('runs_large', 'v BETWEEN 0 AND 1000000000000000', 'few = 2', 'few = 3');
 
 DROP TABLE runs, runs_large;
-DROP FUNCTION runs_groups, runs_trees, runs_wrong, runs_write, runs_logged, runs_size, runs_file,
+DROP FUNCTION runs_extent, runs_trees, runs_wrong, runs_write, runs_logged, runs_size, runs_file,
 	runs_bytes, runs_files, rows_of, index_finds, uses_index;

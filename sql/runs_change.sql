@@ -1,6 +1,5 @@
--- Changes of an index whose groups name a run: rows that come later stand on the pending
--- list, then in deltas; ranges are desummarized and summarized again.  Nothing is lost by any
--- of it, and groups with a run stay as they are.
+-- Changes of a table that a run covers: rows that come later stand on the pending
+-- list, then in deltas; parts of the table are read again.  Nothing is lost by any of it.
 SET rencoder.sample_rate = 0;
 CREATE SCHEMA runs_change;
 SET search_path = runs_change, public;
@@ -67,9 +66,8 @@ CREATE VIEW state AS
 		(SELECT pending_pages FROM rencoder_metapage('t_idx')) > 1 AS pages_pending;
 SELECT uses_index('v = 5'), uses_index('s = ''a'' AND few = 1'), uses_index('p <@ box ''1,1,2,2''');
 SELECT * FROM state;
-SELECT count(*), bool_and(run = 1) AS by_the_run, bool_and(covered = summarized) AS all_covered,
-	bool_or(sealed) AS sealed
-FROM rencoder_groups('t_idx');
+SELECT frontier = pg_relation_size('t') / current_setting('block_size')::int AS all_covered
+FROM rencoder_metapage('t_idx');
 SELECT compare();
 
 -- HOT updates have no entries; those of another index' column have, on the same page, too.
@@ -103,7 +101,7 @@ SELECT compare();
 CREATE FUNCTION change(k int) RETURNS void LANGUAGE sql AS $$
 	UPDATE t SET v = hashint8extended(id, k) >> 24, p = point(p[0] + k, p[1]),
 		s = CASE WHEN id % 3 = 0 THEN 'https://example.org/' || md5(k || s) ELSE s END
-	WHERE id % 10 = k % 10
+	WHERE id % 80 = k % 80
 $$;
 SELECT change(1);
 SELECT * FROM state;
@@ -126,60 +124,39 @@ SELECT compare();
 VACUUM t;
 SELECT * FROM state;
 
--- Desummarized: not covered any more, and visited by all scans.  The ranges around them are
--- as before.
-SELECT count(rencoder_desummarize_range('t_idx', b)) FROM generate_series(3, 200, 13) b;
-SELECT range_no % 13 = 3 AND range_no <= 200 AS taken, state, covered, count(*)
-FROM rencoder_ranges('t_idx') WHERE attnum = 1 GROUP BY 1, 2, 3 ORDER BY 1;
+-- A part of the table is read again: over its pages the newest reading wins, and there are
+-- two runs.
+SELECT rencoder_compact('t_idx', 40, 120);
+SELECT count(*) AS runs, count(DISTINCT rank) AS ranks, min(from_page) AS first
+FROM rencoder_runs('t_idx') WHERE kind = 'base' AND attnum = 1;
+SELECT rencoder_index_check('t_idx', true);
 SELECT compare();
 SELECT change(5);
 SELECT compare();
+SELECT rencoder_compact('t_idx', 80, 200);
+SELECT rencoder_compact('t_idx', 0, 41);
+SELECT kind, from_page, to_page, state FROM rencoder_runs('t_idx')
+WHERE kind = 'base' AND attnum = 1
+ORDER BY rank;
 SELECT rencoder_index_check('t_idx', true);
--- Summarized again, into slices; the coders are those of the run.
-SELECT rencoder_summarize_new_values('t_idx') > 0 AS summarized;
-SELECT group_no, attnum, sealed, storage <> 'none' AS has_storage, run, covered = 0 AS none,
-	summarized - covered > 0 AS others
-FROM rencoder_groups('t_idx') g ORDER BY 1, 2;
-SELECT range_no % 13 = 3 AND range_no <= 200 AS taken, state, covered, count(*)
-FROM rencoder_ranges('t_idx') WHERE attnum = 1 AND range_no < 230 GROUP BY 1, 2, 3 ORDER BY 1;
 SELECT compare();
 SELECT change(6);
-SELECT rencoder_index_check('t_idx', true);
 SELECT compare();
-
--- All of a group: its slices do not make it sealed while it names the run.
-SELECT count(rencoder_desummarize_range('t_idx', b)) FROM generate_series(0, 127) b;
-SELECT compare();
-SELECT sum(rencoder_summarize_range('t_idx', b)) AS summarized FROM generate_series(0, 127) b;
-SELECT group_no, attnum, sealed, summarized, run, covered FROM rencoder_groups('t_idx') WHERE
-	group_no = 0 ORDER BY 2;
+-- A run of which no page is covered any more goes.
+SELECT rencoder_compact('t_idx', 30, 210);
+SELECT count(*) AS runs, max(from_page) AS last FROM rencoder_runs('t_idx')
+WHERE kind = 'base' AND attnum = 1;
 SELECT rencoder_index_check('t_idx', true);
 SELECT compare();
 SELECT change(7);
-SELECT compare();
-
--- Nor is such a group rebuilt, whatever is asked of it, or how it has grown; VACUUM makes another
--- run of it.
-SELECT rencoder_add_query_sample('t_idx', v, v + 5) FROM t WHERE id % 100 = 0 AND v IS NOT NULL
-	\g /dev/null
-SELECT rencoder_retune('t_idx');
 VACUUM t;
-SELECT group_no, run > 1 AS other_run, bool_or(sealed) AS sealed FROM rencoder_groups('t_idx')
-	GROUP BY 1, 2 ORDER BY 1;
-SELECT rencoder_index_check('t_idx', true);
 SELECT compare();
 
--- A table that grows: the rest of the last group gets slices, later ones are groups of filters.
+-- A table that grows; strings of another kind, so another coder.
 SELECT fill(6001, 16000);
-SELECT sum(rencoder_summarize_range('t_idx', b)) > 0 AS summarized
-FROM generate_series(0, pg_relation_size('t') / current_setting('block_size')::int - 1) b;
-SELECT max(group_no) > 3 AS more, bool_or(sealed AND run > 0) AS wrong, bool_or(sealed AND run
-	IS NULL) AS filters
-FROM rencoder_groups('t_idx');
--- There is another coder now, which is for these; the others keep theirs.
-SELECT rencoder_retune('t_idx') > 0 AS rebuilt;
-SELECT count(rencoder_desummarize_range('t_idx', b)) FROM generate_series(140, 280, 20) b;
-SELECT rencoder_summarize_new_values('t_idx');
+SELECT compare();
+SELECT rencoder_maintain_index('t_idx') > 0 AS maintained;
+SELECT compare();
 SELECT change(8);
 SELECT rencoder_index_check('t_idx', true);
 SELECT compare();
@@ -204,7 +181,7 @@ SELECT pending_pages < 64 AS short FROM rencoder_metapage('t_idx');
 SELECT rencoder_index_check('t_idx', true);
 
 -- The second phase of CREATE INDEX CONCURRENTLY inserts all rows, which it finds in the run.  A
--- table that was truncated is too small for one.
+-- table that was truncated has none.
 CREATE INDEX CONCURRENTLY t_conc ON t USING rencoder (v, few) WITH (storage = run,
 	pages_per_range = 1, autosummarize = off);
 SELECT pending_pages FROM rencoder_metapage('t_conc');

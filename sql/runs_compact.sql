@@ -11,14 +11,14 @@ FROM generate_series(1, 6000) i;
 CREATE INDEX cp_v ON cp USING rencoder (v, w) WITH (pages_per_range = 1, autosummarize = off);
 VACUUM ANALYZE cp;
 
--- Makes a run; groups in it, runs that there are then, whether that is another one, and rows in it
--- but those of the table.
-CREATE FUNCTION cp_compact(OUT groups int, OUT runs int, OUT another_run bool, OUT more_rows bigint)
+-- Makes a run; pages that were read, runs that there are then, whether that is another one, and
+-- rows in it but those of the table.
+CREATE FUNCTION cp_compact(OUT pages int, OUT runs int, OUT another_run bool, OUT more_rows bigint)
 	LANGUAGE plpgsql AS $$
 DECLARE
 	before int := max(run) FROM rencoder_runs('cp_v');
 BEGIN
-	groups := rencoder_compact('cp_v');
+	pages := rencoder_compact('cp_v');
 	SELECT count(DISTINCT run), min(run) > before, sum(rows) FILTER (WHERE attnum = 1) -
 		(SELECT count(v) FROM cp) FROM rencoder_runs('cp_v') INTO runs, another_run, more_rows;
 	PERFORM rencoder_index_check('cp_v', true);
@@ -55,23 +55,23 @@ SELECT * FROM cp_compact();
 UPDATE cp SET v = v + 1 WHERE id % 100 = 0;
 VACUUM cp;
 SELECT * FROM cp_compact();
--- The table grows: ranges that are not summarized, and not in the run; that are not in the run.
+-- The table grows: pages behind the frontier; a second run.
 INSERT INTO cp SELECT i, hashint8extended(i, 1), i, repeat('x', 900)
 FROM generate_series(6001, 6100) i;
 SELECT * FROM cp_compact();
 INSERT INTO cp SELECT i, hashint8extended(i, 1), i, repeat('x', 900)
 FROM generate_series(6101, 6200) i;
-SELECT rencoder_summarize_new_values('cp_v') > 0 AS summarized;
+SELECT rencoder_maintain_index('cp_v') > 0 AS maintained;
 SELECT * FROM cp_compact();
 -- Rows that are gone.
 DELETE FROM cp WHERE id % 2 = 0;
 VACUUM cp;
 SELECT * FROM cp_compact();
 SELECT * FROM cp_compact();
--- A range that is not summarized is in the run again.
-SELECT rencoder_desummarize_range('cp_v', 3);
+-- A part that was read again is in the run again.
+SELECT rencoder_compact('cp_v', 3, 5);
 SELECT * FROM cp_compact();
-SELECT rencoder_summarize_new_values('cp_v');
+SELECT rencoder_maintain_index('cp_v');
 SELECT cp_wrong();
 
 -- The place of what was replaced is used again: the file does not grow from the second time on.

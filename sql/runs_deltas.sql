@@ -82,7 +82,7 @@ INSERT INTO growing SELECT i, hashint8extended(i, 0) FROM generate_series(1, 300
 CREATE INDEX growing_idx ON growing USING rencoder (v)
 	WITH (pages_per_range = 16, autosummarize = off);
 INSERT INTO growing SELECT i, hashint8extended(i, 0) FROM generate_series(300001, 590000) i;
-SELECT rencoder_summarize_new_values('growing_idx') > 0;
+SELECT rencoder_maintain_index('growing_idx') > 0;
 UPDATE growing SET v = hashint8extended(id, 1) WHERE id > 310000 AND id % 13 = 0;
 VACUUM growing;
 CREATE TABLE base_then AS SELECT run FROM rencoder_runs('growing_idx') WHERE kind = 'base';

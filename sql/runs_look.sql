@@ -7,7 +7,7 @@ SET max_parallel_maintenance_workers = 0;
 SET jit = off;
 SET rencoder.sample_rate = 0;
 
--- 1,032 pages of 31 rows, ranges of 8: a full group, and a range of the next.
+-- 1,032 pages of 31 rows.
 CREATE TABLE look (id int, v int8, few int4, s text COLLATE "C", filler text)
 	WITH (autovacuum_enabled = off);
 ALTER TABLE look ALTER filler SET STORAGE plain;
@@ -20,19 +20,17 @@ CREATE INDEX look_two ON look USING rencoder (few, s) WITH (storage = run, autos
 VACUUM ANALYZE look;
 SELECT relpages FROM pg_class WHERE relname = 'look';
 
-SELECT run, attnum, kind, state, first_group, groups, entries, rows, pages,
+SELECT run, attnum, kind, state, rank, from_page, to_page, cut, horizon, entries, rows, pages,
 	round(bits_per_entry::numeric, 1) AS bits, false_pages >= 0 AS predicted
 FROM rencoder_runs('look_v');
-SELECT run, attnum, kind, state, first_group, groups, entries > 0 AS entries, rows,
-	pages > 0 AS pages
+SELECT run, attnum, kind, state, from_page, to_page, entries > 0 AS entries, rows,
+	pages > 0 AS pages, nulls
 FROM rencoder_runs('look_two');
 -- Pages of few values: exactly the pairs that there are.
 SELECT entries = (SELECT count(DISTINCT (few, (ctid::text::point)[0])) FROM look
 	WHERE few IS NOT NULL) AS pairs FROM rencoder_runs('look_two') WHERE attnum = 1;
 SELECT runs, pending_pages, spare_pages, free_pages FROM rencoder_metapage('look_v');
-SELECT group_no, attnum, sealed, summarized, storage, pages, run, covered
-FROM rencoder_groups('look_two');
-SELECT state, covered, count(*) FROM rencoder_ranges('look_v') GROUP BY 1, 2;
+SELECT frontier, entries_to FROM rencoder_metapage('look_v');
 SELECT rencoder_index_check('look_v', true), rencoder_index_check('look_two', true);
 
 --
@@ -131,26 +129,25 @@ SELECT look_cost(5000) = look_cost(50000) AS alike;
 RESET ROLE;
 
 --
--- Changes: pending entries, deltas, ranges that are not covered any more.
+-- Changes: pending entries, deltas, pages that are read again.
 --
 UPDATE look SET v = v + 1 WHERE id IN (5, 10000, 20000);
 INSERT INTO look SELECT i, -i, 3, 'late ' || i, repeat('x', 190) FROM generate_series(1, 100) i;
 SELECT runs, pending_pages, spare_pages FROM rencoder_metapage('look_v');
 SELECT rencoder_index_check('look_v', true), rencoder_index_check('look_two', true);
 VACUUM look;
-SELECT run, kind, state, first_group, groups, entries, rows, false_pages
+SELECT run, kind, state, rank, from_page, to_page, cut, entries, rows, false_pages
 FROM rencoder_runs('look_v')
 WHERE kind = 'delta';
 SELECT runs, pending_pages, spare_pages FROM rencoder_metapage('look_v');
 SELECT rencoder_index_check('look_v', true), rencoder_index_check('look_two', true);
-SELECT rencoder_desummarize_range('look_v', 100);
-SELECT state, covered, count(*) FROM rencoder_ranges('look_v') GROUP BY 1, 2 ORDER BY 1, 2;
-SELECT rencoder_index_check('look_v', true);
-SELECT look_plan('v = 5');
-SELECT rencoder_summarize_range('look_v', 100);
-SELECT range_no, state, covered FROM rencoder_ranges('look_v') WHERE NOT covered AND range_no < 128;
-SELECT group_no, sealed, summarized, storage, run, covered
-FROM rencoder_groups('look_v') WHERE group_no = 0;
+SELECT rencoder_compact('look_v', 100, 108);
+SELECT run, kind, state, rank, from_page, to_page, cut, rows FROM rencoder_runs('look_v');
+-- Behind the table no run is made.
+SELECT rencoder_compact('look_v', 100000, 100008);
+SELECT rencoder_compact('look_v', 5000000000, 5000000008);
+SELECT rencoder_compact('look_v', 108, 100);
+SELECT rencoder_compact('look_v', -1, 100);
 SELECT rencoder_index_check('look_v', true);
 SELECT look_plan('v = 5');
 SELECT count(*) FROM look WHERE v = -5;
@@ -158,11 +155,7 @@ REINDEX INDEX look_v;
 SELECT run, kind, state, rows FROM rencoder_runs('look_v');
 SELECT rencoder_index_check('look_v', true);
 
--- Filters have no runs; whose index it is.
-CREATE INDEX look_filter ON look USING rencoder (v) WITH (storage = filter);
-SELECT * FROM rencoder_runs('look_filter');
-SELECT runs, pending_pages, spare_pages FROM rencoder_metapage('look_filter');
-SELECT count(*) FROM rencoder_ranges('look_filter') WHERE covered;
+-- Whose index it is.
 SELECT * FROM rencoder_runs(NULL);
 SELECT * FROM rencoder_runs('look');
 CREATE ROLE regress_rencoder_look_monitor IN ROLE pg_stat_scan_tables;

@@ -75,14 +75,11 @@ BEGIN
 	RETURN format('%s lost%s', lost, CASE WHEN compared > 20 AND found = compared
 		THEN ', all are there' END);
 END $$;
--- Groups whose ranges all have their keys in a run, those without, and base runs: groups of
--- different coders are in different ones.
+-- Pages that are covered, and base runs.
 CREATE VIEW state AS
-	SELECT count(*) FILTER (WHERE attnum = 1 AND covered = 128) AS covered,
-		count(*) FILTER (WHERE attnum = 1 AND covered = 0) AS filters,
-		(SELECT count(DISTINCT r.run) FROM rencoder_runs('t_sp'::text::regclass) r
-			WHERE kind = 'base') AS base
-	FROM rencoder_groups('t_sp'::text::regclass);
+	SELECT frontier AS covered, (SELECT count(DISTINCT r.run)
+		FROM rencoder_runs('t_sp'::text::regclass) r WHERE kind = 'base') AS base
+	FROM rencoder_metapage('t_sp'::text::regclass);
 
 -- No row, and rows that are dead: nothing to learn of.  Other rows come behind them.
 CALL make();
@@ -90,7 +87,7 @@ CALL fill(1, 2100, '', 0);
 DELETE FROM t;
 CALL make_index();
 CALL fill(1, 1500, 'url', 0);
-SELECT rencoder_summarize_new_values('t_sp') > 0 AS summarized;
+SELECT rencoder_maintain_index('t_sp') > 0 AS maintained;
 VACUUM t;
 SELECT * FROM state;
 SELECT s <= 8 AS s, p <= 130 AS p FROM most_pages(1, 1500);
@@ -141,7 +138,7 @@ CALL make();
 CALL fill(1, 1500, 'a', 0);
 CALL make_index();
 CALL fill(1501, 4000, 'url', 100);
-SELECT rencoder_summarize_new_values('t_sp') > 0 AS summarized;
+SELECT rencoder_maintain_index('t_sp') > 0 AS maintained;
 SELECT compare();
 VACUUM t;
 SELECT * FROM state;
@@ -166,8 +163,8 @@ SELECT rencoder_compact('t_sp') > 0 AS compacted;
 SELECT s <= 8 AS s, p <= 130 AS p FROM most_pages(1, 3000);
 SELECT compare(66);
 
--- More groups than VACUUM takes at a time: the next ones do the others.  Meanwhile runs, deltas and
--- pending entries have keys of different coders.
+-- VACUUM reads all of a table of this size again.  Before that, the run, deltas and pending entries
+-- have keys of different coders.
 CALL make();
 CALL fill(1, 10500, '', 0);
 CALL make_index();
@@ -189,5 +186,5 @@ SELECT s <= 8 AS s, p <= 130 AS p FROM most_pages(10501, 12000);
 SELECT compare(307);
 
 -- Nothing is made anew that has the newest coders.
-SELECT rencoder_retune('t_sp');
+SELECT rencoder_maintain_index('t_sp');
 DROP SCHEMA runs_recode CASCADE;

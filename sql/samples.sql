@@ -26,7 +26,7 @@ CREATE TABLE sa (id int, v int8, u text, filler text);
 ALTER TABLE sa ALTER filler SET STORAGE plain;
 INSERT INTO sa SELECT i, i * 10, 'https://example.org/' || md5(i::text), repeat('x', 1000)
 FROM generate_series(1, 7280) i;
-CREATE INDEX sa_v ON sa USING rencoder (v) WITH (storage = filter);
+CREATE INDEX sa_v ON sa USING rencoder (v);
 VACUUM ANALYZE sa;
 SELECT * FROM sa_count('sa_v');
 
@@ -51,7 +51,7 @@ SELECT count(*) FROM sa_list('sa_v');
 -- Of a long list some.
 SELECT count(*) FROM sa WHERE v = ANY (ARRAY(SELECT 20001 + i * 10 FROM generate_series(1, 100) i));
 SELECT count(*), min(lo) > 20000 AS of_the_list FROM sa_list('sa_v') WHERE lo > 20000;
--- In a transaction that must not write, and every scan of a join.
+-- In a transaction that must not write, and scans of a join: the first, second, fourth .. of them.
 BEGIN READ ONLY;
 SELECT count(*) FROM sa WHERE v = -1;
 COMMIT;
@@ -62,16 +62,25 @@ SELECT count(*) FROM generate_series(1, 7) i, LATERAL (SELECT FROM sa WHERE v = 
 SELECT * FROM sa_list('sa_v') WHERE lo < 0;
 -- Neither planning nor the functions are scans.
 EXPLAIN (COSTS OFF) SELECT count(*) FROM sa WHERE v = -5;
-SELECT ranges > 0 AS ranges FROM rencoder_candidates('sa_v', -5::int8, -5::int8);
+SELECT table_pages > 0 AS table_pages FROM rencoder_candidates('sa_v', -5::int8, -5::int8);
 SELECT count(*) FROM sa_list('sa_v') WHERE lo = -5;
 -- Every fourth: of 40 scans ten, wherever the session began to count.
 SET rencoder.sample_rate = 4;
-SELECT count(*) FROM generate_series(1, 40) i, LATERAL (SELECT FROM sa WHERE v = -1000 * i) x;
+DO $$
+BEGIN
+	FOR i IN 1 .. 40 LOOP
+		PERFORM FROM sa WHERE v = -1000 * i;
+	END LOOP;
+END $$;
 SELECT count(*) FROM sa_list('sa_v') WHERE lo <= -1000;
 -- A scan that passes everything is recorded less often, but it is.
 SET rencoder.sample_rate = 1;
-SELECT count(*) > 0 AS found FROM generate_series(1, 200) i,
-	LATERAL (SELECT v FROM sa WHERE v BETWEEN i AND 1000000 LIMIT 1) x;
+DO $$
+BEGIN
+	FOR i IN 1 .. 200 LOOP
+		PERFORM FROM sa WHERE v BETWEEN i AND 1000000 LIMIT 1;
+	END LOOP;
+END $$;
 SELECT count(*) BETWEEN 20 AND 90 AS some FROM sa_list('sa_v') WHERE hi = 1000000;
 SET rencoder.sample_rate = 0;
 SELECT rencoder_index_check('sa_v', true);
@@ -117,7 +126,7 @@ SELECT rencoder_index_check('sa_v', true);
 --
 -- Strings: default samples, which others replace first.
 --
-CREATE INDEX sa_u ON sa USING rencoder (id, u) WITH (storage = filter);
+CREATE INDEX sa_u ON sa USING rencoder (id, u);
 SELECT * FROM sa_count('sa_u');
 SELECT count(*) FILTER (WHERE lo_key = hi_key) >= 500 AS equality,
 	count(DISTINCT lo_key) > 600 AS many,
@@ -151,7 +160,7 @@ DROP INDEX sa_u;
 --
 CREATE TABLE sa_small (v int8, filler text);
 INSERT INTO sa_small SELECT i, repeat('x', 500) FROM generate_series(1, 3000) i;
-CREATE INDEX sa_small_v ON sa_small USING rencoder (v) WITH (storage = filter);
+CREATE INDEX sa_small_v ON sa_small USING rencoder (v);
 VACUUM sa_small;
 SELECT pg_relation_size('sa_small_v') AS before \gset
 SET rencoder.sample_rate = 1;
@@ -165,7 +174,7 @@ SELECT rencoder_index_check('sa_small_v', true);
 DROP TABLE sa_small;
 -- VACUUM makes them when the table has grown.
 CREATE TABLE sa_grown (v int8, filler text);
-CREATE INDEX sa_grown_v ON sa_grown USING rencoder (v) WITH (storage = filter);
+CREATE INDEX sa_grown_v ON sa_grown USING rencoder (v);
 INSERT INTO sa_grown SELECT i, repeat('x', 1500) FROM generate_series(1, 6000) i;
 VACUUM sa_grown;
 SELECT count(*) FROM sa_grown WHERE v = 5;
@@ -177,9 +186,9 @@ DROP TABLE sa_grown;
 -- Unlogged and temporary tables.
 --
 CREATE UNLOGGED TABLE sa_unlogged AS SELECT * FROM sa;
-CREATE INDEX sa_unlogged_v ON sa_unlogged USING rencoder (v) WITH (storage = filter);
+CREATE INDEX sa_unlogged_v ON sa_unlogged USING rencoder (v);
 CREATE TEMPORARY TABLE sa_temporary AS SELECT * FROM sa;
-CREATE INDEX sa_temporary_v ON sa_temporary USING rencoder (v) WITH (storage = filter);
+CREATE INDEX sa_temporary_v ON sa_temporary USING rencoder (v);
 SELECT count(*) FROM sa_unlogged WHERE v = 5;
 SELECT count(*) FROM sa_temporary WHERE v = 5;
 SELECT rencoder_add_query_sample('sa_unlogged_v', 1, 2),
@@ -203,7 +212,7 @@ CREATE ROLE regress_rencoder_monitor IN ROLE pg_stat_scan_tables;
 CREATE ROLE regress_rencoder_nobody;
 CREATE TABLE sa_private AS SELECT id, v FROM sa;
 ALTER TABLE sa_private OWNER TO regress_rencoder_owner;
-CREATE INDEX sa_private_v ON sa_private USING rencoder (v) WITH (storage = filter);
+CREATE INDEX sa_private_v ON sa_private USING rencoder (v);
 GRANT SELECT ON sa_private TO regress_rencoder_reader;
 CREATE ROLE regress_rencoder_stats IN ROLE pg_read_all_stats;
 GRANT SELECT ON sa_private TO regress_rencoder_stats;

@@ -10,7 +10,7 @@ SET max_parallel_workers_per_gather = 0;
 CREATE TABLE searched (v int8, w int8, filler text) WITH (autovacuum_enabled = off);
 INSERT INTO searched SELECT i, i % 50, repeat('x', 200) FROM generate_series(1, 20000) i;
 CREATE INDEX searched_v ON searched USING rencoder (v, w)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 CREATE TABLE asked (a int8);
 INSERT INTO asked VALUES (7), (NULL), (1), (7), (20001);
 VACUUM ANALYZE searched, asked;

@@ -22,10 +22,10 @@ SELECT * FROM st_counts('t_icu', $$v = 'a'$$, $$v = 'A'$$, $$v LIKE 'a%'$$, $$v 
 	$$v COLLATE "C" < 'b'$$, $$v COLLATE "C" = 'b'$$, $$v = 'b' COLLATE "de-x-icu"$$,
 	$$v LIKE 'a%' COLLATE "C"$$);
 -- A needle is found under any collation, an interval only by the order of bytes.
-SELECT candidates, candidates + skipped = ranges AS adds_up
+SELECT pages, pages <= table_pages AS some
 FROM rencoder_candidates('t_icu_v', 'b'::text, 'b'::text);
-SELECT candidates FROM rencoder_candidates('t_icu_v', 'b'::name, 'b'::name);
-SELECT candidates FROM rencoder_candidates('t_icu_v', 'a'::text, 'b'::text);
+SELECT pages FROM rencoder_candidates('t_icu_v', 'b'::name, 'b'::name);
+SELECT pages FROM rencoder_candidates('t_icu_v', 'a'::text, 'b'::text);
 SELECT st_table('t_libc', 'text COLLATE "POSIX"', ARRAY['', 'a', 'A', 'b', 'B', NULL]);
 SELECT * FROM st_counts('t_libc', $$v < 'a'$$, $$v >= 'a'$$, $$v LIKE 'a%'$$, $$v = 'A'$$);
 SELECT st_table('t_char_icu', 'char(10) COLLATE "de-x-icu"',
@@ -42,7 +42,7 @@ SELECT p AS predicate, st_pages('SELECT * FROM t_icu WHERE v ' || p) AS pages FR
 	$$BETWEEN 'a' AND 'b'$$]) p;
 
 -- An index of another collation than the clause's is not for it.
-CREATE INDEX t_like_c ON t_icu USING rencoder (v COLLATE "C") WITH (storage = filter);
+CREATE INDEX t_like_c ON t_icu USING rencoder (v COLLATE "C");
 DROP INDEX t_icu_v;
 SELECT * FROM st_counts('t_icu', $$v = 'a'$$, $$v < 'b'$$, $$v LIKE 'a%'$$, $$v COLLATE "C" = 'a'$$,
 	$$v COLLATE "C" < 'b'$$, $$v COLLATE "C" LIKE 'A%'$$, $$v COLLATE "C" IN ('a', 'ä')$$);
@@ -55,11 +55,11 @@ CREATE INDEX ON t_refused USING rencoder (w, (lower(v)));
 CREATE INDEX ON t_refused USING rencoder (w COLLATE st_ignore_case);
 CREATE UNLOGGED TABLE t_refused_unlogged (v text COLLATE st_ignore_case);
 CREATE INDEX ON t_refused_unlogged USING rencoder (v);
-CREATE INDEX t_refused_c ON t_refused USING rencoder (v COLLATE "C") WITH (storage = filter);
+CREATE INDEX t_refused_c ON t_refused USING rencoder (v COLLATE "C");
 INSERT INTO t_refused SELECT 'A' FROM generate_series(1, 100);
 SELECT * FROM st_counts('t_refused', $$v = 'a'$$, $$v COLLATE "C" = 'a'$$, $$v COLLATE "C" = 'A'$$);
 ALTER TABLE t_refused ALTER w TYPE text COLLATE st_ignore_case;
-CREATE INDEX t_refused_w ON t_refused USING rencoder (w COLLATE "C") WITH (storage = filter);
+CREATE INDEX t_refused_w ON t_refused USING rencoder (w COLLATE "C");
 
 --
 -- Expressions, predicates, several columns.
@@ -70,7 +70,7 @@ INSERT INTO t_more SELECT i, CASE WHEN i % 10 <> 0 THEN initcap(value_hex(1 + i 
 	'https://www.example.com/' || (i % 100), repeat('x', 400)
 FROM generate_series(1, 3000) i;
 CREATE INDEX t_more_lower ON t_more USING rencoder (lower(a), (a || b))
-	WITH (pages_per_range = 1, storage = filter);
+	WITH (pages_per_range = 1);
 SELECT predicate, verdict FROM st_counts('t_more', $$lower(a) = 'ab'$$, $$lower(a) LIKE 'a%'$$,
 	$$lower(a) LIKE '%a'$$, $$lower(a) < '5'$$, $$lower(a) IS NULL$$, $$a || b ^@ 'A'$$,
 	$$a || b LIKE '1https%5'$$, $$lower(a) LIKE 'a%' AND a || b > 'B'$$);
@@ -79,7 +79,7 @@ SELECT predicate, verdict FROM st_counts('t_more', $$lower(a) = 'ÄÖ'$$, $$lowe
 	$$a || b = ''$$, $$a || b = 'ÄÖx'$$);
 DROP INDEX t_more_lower;
 CREATE INDEX t_more_partial ON t_more USING rencoder (a)
-	WITH (pages_per_range = 1, storage = filter) WHERE n < 5
+	WITH (pages_per_range = 1) WHERE n < 5
 	AND b LIKE 'https%';
 SELECT * FROM st_counts('t_more', $$a = 'zz' AND n < 5 AND b LIKE 'https%'$$,
 	$$a LIKE 'z%' AND n < 5$$);
@@ -90,7 +90,7 @@ SELECT predicate, verdict FROM st_counts('t_more', $$a LIKE 'A%' AND n < 5 AND b
 	$$a > 'A' AND n < 5 AND b LIKE 'https%'$$);
 DROP INDEX t_more_partial;
 CREATE INDEX t_more_columns ON t_more USING rencoder (n, a, b)
-	WITH (pages_per_range = 1, storage = filter);
+	WITH (pages_per_range = 1);
 SELECT predicate, verdict FROM st_counts('t_more', $$a = 'zz'$$, $$n = 7 AND a LIKE 'A%'$$,
 	$$b = 'https://www.example.com/7'$$, $$b LIKE '%/7' AND n = 7$$,
 	$$n < 5 AND a < 'A' AND b ^@ 'https://www.example.com/1'$$,
@@ -103,7 +103,7 @@ DROP TABLE t_more;
 
 --
 -- Strings in TOAST: compressed or not, out of line or not; only their heads
--- matter.  Later rows are inserted, updated and summarized like any others.
+-- matter.  Later rows are inserted, updated and indexed like any others.
 --
 CREATE TABLE t_toast (id int, k text, v text, b bytea, c char(3000), filler text);
 ALTER TABLE t_toast ALTER filler SET STORAGE plain;
@@ -143,9 +143,9 @@ SELECT bool_or(pg_column_size(v) < length(v) / 2) AS compressed,
 	bool_or(pg_column_size(v) BETWEEN 9000 AND 11000 AND pg_column_size(v) >= length(v)) AS plain,
 	pg_relation_size(reltoastrelid) > 1000000 AS toasted
 FROM t_toast, pg_class WHERE oid = 't_toast'::regclass GROUP BY reltoastrelid;
-CREATE INDEX t_toast_v ON t_toast USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
-CREATE INDEX t_toast_b ON t_toast USING rencoder (b) WITH (pages_per_range = 1, storage = filter);
-CREATE INDEX t_toast_c ON t_toast USING rencoder (c) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX t_toast_v ON t_toast USING rencoder (v) WITH (pages_per_range = 1);
+CREATE INDEX t_toast_b ON t_toast USING rencoder (b) WITH (pages_per_range = 1);
+CREATE INDEX t_toast_c ON t_toast USING rencoder (c) WITH (pages_per_range = 1);
 CREATE FUNCTION st_toast_queries() RETURNS TABLE (wrong text) LANGUAGE plpgsql AS $$
 DECLARE
 	p text;
@@ -193,16 +193,14 @@ UPDATE t_toast SET filler = 'y' WHERE id % 3 = 0;
 UPDATE t_toast SET v = st_long(id + 5, 3000), b = convert_to(st_long(id + 5, 3000), 'UTF8')
 	WHERE id % 7 = 0;
 SELECT * FROM st_toast_queries();
-SELECT rencoder_summarize_new_values('t_toast_v'),
-	rencoder_summarize_new_values('t_toast_b') \g /dev/null
-SELECT bool_and(state = 'summarized') AS summarized FROM rencoder_ranges('t_toast_v');
+SELECT rencoder_maintain_index('t_toast_v'),
+	rencoder_maintain_index('t_toast_b') \g /dev/null
 SELECT * FROM st_toast_queries();
 DELETE FROM t_toast WHERE id % 5 = 0;
 VACUUM t_toast;
 SELECT st_fill_toast(851, 900);
 SELECT * FROM st_toast_queries();
-SELECT rencoder_desummarize_range('t_toast_v', b), rencoder_desummarize_range('t_toast_c', b)
-FROM generate_series(0, 60, 3) b \g /dev/null
+SELECT rencoder_compact('t_toast_v', 3, 20), rencoder_compact('t_toast_c', 3, 20) \g /dev/null
 VACUUM t_toast;
 SELECT * FROM st_toast_queries();
 REINDEX TABLE t_toast;

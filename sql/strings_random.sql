@@ -212,7 +212,7 @@ BEGIN
 			PERFORM st_fill(t, 1, 600);
 		END IF;
 		EXECUTE format('CREATE INDEX %I ON %I USING rencoder (v)
-			WITH (pages_per_range = 1, bits_per_key = %s, storage = filter)',
+			WITH (pages_per_range = 1, bits_per_key = %s)',
 			t.name || '_v', t.name, (ARRAY[10, 20, 30])[1 + floor(random() * 3)::int]);
 		IF t.empty THEN
 			PERFORM st_fill(t, 1, 600);
@@ -220,14 +220,11 @@ BEGIN
 	END LOOP;
 END $$;
 SELECT * FROM st_run('built', 12);
--- Enough for a group to become a matrix.
 SELECT st_fill(t, 601, 1500) FROM st_tables t ORDER BY name \g /dev/null
 SELECT * FROM st_run('inserted', 8);
-SELECT rencoder_summarize_new_values((name || '_v')::regclass) FROM st_tables
+SELECT rencoder_maintain_index((name || '_v')::regclass) FROM st_tables
 ORDER BY name \g /dev/null
-SELECT count(*) > 1000 AS ranges, bool_and(state = 'summarized') AS summarized FROM st_tables,
-	rencoder_ranges((name || '_v')::regclass);
-SELECT * FROM st_run('summarized', 12);
+SELECT * FROM st_run('maintained', 12);
 SELECT st_each('UPDATE %1$I SET v = st_string(%2$L, %3$L)::%2$I WHERE id %% 7 = 3');
 SELECT * FROM st_run('updated', 8);
 SELECT st_each('DELETE FROM %1$I WHERE id BETWEEN 300 AND 500 OR id %% 5 = 1');
@@ -235,11 +232,9 @@ SELECT string_agg(name, ', ' ORDER BY name) AS tables FROM st_tables \gset
 VACUUM :tables;
 SELECT st_fill(t, 1501, 1800) FROM st_tables t ORDER BY name \g /dev/null
 SELECT * FROM st_run('vacuumed and filled', 8);
-SELECT rencoder_desummarize_range((name || '_v')::regclass, b) FROM st_tables,
-	generate_series(0, 40, 5) b WHERE b * 8192 < pg_relation_size(name::regclass)
-ORDER BY name \g /dev/null
+SELECT rencoder_compact((name || '_v')::regclass, 5, 40) FROM st_tables ORDER BY name \g /dev/null
 VACUUM :tables;
-SELECT * FROM st_run('desummarized and summarized', 8);
+SELECT * FROM st_run('read again', 8);
 VACUUM FULL :tables;
 SELECT * FROM st_run('rewritten', 6);
 SELECT st_each('REINDEX INDEX %1$s_v');
@@ -251,22 +246,21 @@ SELECT * FROM st_run('truncated', 5);
 SELECT st_each('DROP TABLE %1$I');
 
 --
--- Two generations of keys do not mix: groups made before there was anything to
--- learn from, and slices that become a matrix.
+-- Two generations of keys do not mix: runs made before there was anything to
+-- learn from, and later ones.
 --
 CREATE TABLE t_grow (id int, v text, few text);
 CREATE INDEX t_grow_v ON t_grow USING rencoder (v, few)
-	WITH (pages_per_range = 1, storage = filter);
+	WITH (pages_per_range = 1);
 CREATE FUNCTION st_grow(first int, last int) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO t_grow SELECT i, 'https://www.example.com/' || md5(i::text),
 		'https://www.example.com/' || i % 20 FROM generate_series(first, last) i
 $$;
 SELECT st_grow(1, 5000);
-SELECT rencoder_summarize_new_values('t_grow_v') >= 0 AS summarized;
+SELECT rencoder_maintain_index('t_grow_v') >= 0 AS maintained;
 REINDEX INDEX t_grow_v;
 SELECT st_grow(5001, 30000);
 VACUUM t_grow;
-SELECT attnum, storage, count(*) FROM rencoder_groups('t_grow_v') GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT * FROM st_counts('t_grow', $$few = 'https://www.example.com/7'$$,
 	$$few LIKE 'https://www.example.com/1%'$$, $$few = 'https://www.example.com/20'$$,
 	$$v = 'https://www.example.com/' || md5('77')$$,

@@ -37,7 +37,7 @@ DECLARE
 	details text;
 	tip text;
 BEGIN
-	EXECUTE format('SELECT candidates || '' of '' || ranges FROM rencoder_candidates(%L, %s)',
+	EXECUTE format('SELECT pages || '' of '' || table_pages FROM rencoder_candidates(%L, %s)',
 		index, bounds) INTO STRICT message;
 	RETURN message;
 EXCEPTION WHEN OTHERS THEN
@@ -67,13 +67,13 @@ DECLARE
 	condition text := CASE WHEN type = 'point' THEN 'BOX' ELSE 'BETWEEN' END;
 BEGIN
 	EXECUTE format('CREATE INDEX %I ON ty USING rencoder (%I) '
-		'WITH (pages_per_range = 1, autosummarize = off, storage = filter)',
+		'WITH (pages_per_range = 1, autosummarize = off)',
 		index, col);
 	FOREACH form IN ARRAY ARRAY['%1$L::%3$s, %2$L::%3$s', '%1$L, %2$L', '%1$L, %2$L::%3$s',
 		'%1$L::%3$s, %2$L',
 		'%1$L::text, %2$L::text', '%1$L::varchar, %2$L::varchar', '%1$L, %2$L::text',
 		'%1$L::text, %2$L::varchar'] LOOP
-		EXECUTE 'SELECT candidates FROM rencoder_candidates($1, ' || format(form, lo, hi, type)
+		EXECUTE 'SELECT pages FROM rencoder_candidates($1, ' || format(form, lo, hi, type)
 			|| ')' INTO STRICT found USING index::regclass;
 		counts := counts || found;
 		EXECUTE 'SELECT rencoder_add_query_sample($1, ' || format(form, lo, hi, type) || ')'
@@ -81,17 +81,17 @@ BEGIN
 	END LOOP;
 
 	-- Columns of a table.
-	EXECUTE format('SELECT c.candidates, c.ranges '
+	EXECUTE format('SELECT c.pages, c.table_pages '
 		'FROM (SELECT $1::%s AS lo, $2::%1$s AS hi) q, rencoder_candidates($3, lo, hi) c',
 		type)
 		INTO STRICT found, total USING lo, hi, index::regclass;
 	counts := counts || found;
-	EXECUTE 'SELECT c.candidates FROM (SELECT $1 AS lo, $2 AS hi) q, '
+	EXECUTE 'SELECT c.pages FROM (SELECT $1 AS lo, $2 AS hi) q, '
 		'rencoder_candidates($3, lo, hi) c' INTO STRICT found USING lo, hi, index::regclass;
 	counts := counts || found;
 
 	-- A parameter that nothing gives a type is text.
-	EXECUTE format('PREPARE ty_plain AS SELECT candidates FROM rencoder_candidates(%L, $1, $2)',
+	EXECUTE format('PREPARE ty_plain AS SELECT pages FROM rencoder_candidates(%L, $1, $2)',
 		index);
 	EXECUTE format('EXECUTE ty_plain(%L, %L)', lo, hi) INTO STRICT found;
 	counts := counts || found;
@@ -199,14 +199,14 @@ SELECT rencoder_add_query_sample('ty_i8', 5, NULL);
 -- Nor is an index: nothing, as by all functions.
 SELECT rencoder_candidates(NULL, 1, 2), rencoder_add_query_sample(NULL, 1, 2) IS NULL;
 -- An open end is the type's.
-SELECT candidates BETWEEN 1 AND ranges / 2 AS some
+SELECT pages BETWEEN 1 AND table_pages / 2 AS some
 FROM rencoder_candidates('ty_tstz', '2026-02-20', 'infinity');
 
 --
 -- The column's type modifier neither cuts nor rounds: these are other keys.
 --
 CREATE TABLE ty_modified (v varchar(3), ch char(3), num numeric(4, 1), ts timestamp(0));
-CREATE INDEX ty_modified_all ON ty_modified USING rencoder (v, ch, num, ts) WITH (storage = filter);
+CREATE INDEX ty_modified_all ON ty_modified USING rencoder (v, ch, num, ts);
 SELECT count(rencoder_add_query_sample('ty_modified_all', bound, bound, attnum))
 FROM (VALUES (1, 'abc'), (1, 'abcd'), (2, 'abc'), (2, 'abcd'), (2, 'abc  '), (3, '0.5'),
 	(3, '0.54'), (3, '0.540'),
@@ -226,17 +226,17 @@ FROM (SELECT chr(ascii('A') + k % 26) || k / 26 AS word FROM generate_series(0, 
 		generate_series(1, 4)
 ORDER BY word COLLATE "C";
 CREATE INDEX ty_words_w ON ty_words USING rencoder (w)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 CREATE INDEX ty_words_l ON ty_words USING rencoder (l)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 CREATE INDEX ty_words_n ON ty_words USING rencoder (n)
-	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off);
 SELECT lo, hi, ty_candidates('ty_words_w', format('%L, %L', lo, hi)) AS by_icu,
 	ty_candidates('ty_words_l', format('%L, %L', lo, hi)) AS by_c,
 	(SELECT count(DISTINCT (ctid::text::point)[0]) FROM ty_words WHERE w ~>=~ lo
 	AND w ~<=~ hi) AS matching
 FROM (VALUES ('b', 'c'), ('B', 'C'), ('b1', 'b1'), ('B', 'b'), ('b', 'C')) AS t (lo, hi);
-SELECT candidates = (SELECT candidates FROM rencoder_candidates('ty_words_w', 'b', 'c')) AS as_text
+SELECT pages = (SELECT pages FROM rencoder_candidates('ty_words_w', 'b', 'c')) AS as_text
 FROM rencoder_candidates('ty_words_w', 'b'::name, 'c'::name);
 SELECT ty_candidates('ty_words_n', '''b'', ''c'''),
 	ty_candidates('ty_words_n', '''b1'', ''b1''') AS single;
@@ -247,7 +247,7 @@ SELECT rencoder_add_query_sample('ty_words_n', 'b', 'c');
 
 -- An index that has learnt nothing yet.
 CREATE TABLE ty_empty (u text, p point);
-CREATE INDEX ty_empty_u ON ty_empty USING rencoder (u, p) WITH (storage = filter);
+CREATE INDEX ty_empty_u ON ty_empty USING rencoder (u, p);
 SELECT * FROM rencoder_candidates('ty_empty_u', 'a', 'b');
 SELECT rencoder_add_query_sample('ty_empty_u', 'a', 'b'),
 	rencoder_add_query_sample('ty_empty_u', '(1,2)', '(2,1)', 2);
@@ -279,7 +279,7 @@ BEGIN
 	RETURN ($1).v;
 END $$;
 CREATE CAST (ty_own.pair AS int8) WITH FUNCTION ty_own.to_int8(ty_own.pair) AS IMPLICIT;
-SELECT candidates > 0 AS candidates
+SELECT pages > 0 AS pages
 FROM rencoder_candidates('ty_i8', ROW(40000000000)::ty_own.pair, ROW(50000000000)::ty_own.pair);
 -- One that gives NULL, by value and by reference.
 CREATE TYPE ty_own.none AS (v int8);

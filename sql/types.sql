@@ -64,9 +64,9 @@ BEGIN
 			  UNION ALL SELECT 1000, NULL UNION ALL SELECT 3, NULL) v, generate_series(1, 10)
 		ORDER BY n', tab, vals, typ);
 	EXECUTE format('CREATE INDEX %I ON %I USING rencoder (v)
-		WITH (pages_per_range = 1, storage = filter)', tab
+		WITH (pages_per_range = 1)', tab
 		|| '_v', tab);
-	RETURN format('%s ranges', (SELECT count(*) FROM rencoder_ranges((tab || '_v')::regclass)));
+	RETURN format('%s pages', (SELECT frontier FROM rencoder_metapage((tab || '_v')::regclass)));
 END $$;
 
 --
@@ -265,7 +265,7 @@ ALTER TABLE ty_more ALTER filler SET STORAGE plain;
 INSERT INTO ty_more SELECT 1 + i % 7, nullif(i, 50), '2024-01-01'::timestamp + i * interval '1 h',
 	repeat('x', 1900)
 FROM generate_series(1, 400) i;
-CREATE INDEX ty_domain ON ty_more USING rencoder (d) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX ty_domain ON ty_more USING rencoder (d) WITH (pages_per_range = 1);
 EXPLAIN (COSTS OFF) SELECT count(*) FROM ty_more WHERE d = 5;
 SELECT * FROM ty_count('SELECT count(*) FROM ty_more WHERE d = 5');
 SELECT * FROM ty_count('SELECT count(*) FROM ty_more WHERE d > 6::int8');
@@ -273,7 +273,7 @@ SELECT * FROM ty_count('SELECT count(*) FROM ty_more WHERE d = 5::ty_small');
 DROP INDEX ty_domain;
 
 CREATE INDEX ty_expression ON ty_more USING rencoder ((w % 100), (t::date))
-	WITH (pages_per_range = 1, storage = filter);
+	WITH (pages_per_range = 1);
 EXPLAIN (COSTS OFF) SELECT count(*) FROM ty_more WHERE w % 100 = 7 AND t::date <= '2024-01-10';
 SELECT *
 FROM ty_count('SELECT count(*) FROM ty_more WHERE w % 100 = 7 AND t::date <= ''2024-01-10''');
@@ -285,7 +285,7 @@ FROM ty_count('SELECT count(*) FROM ty_more WHERE w % 100 = 7 AND t::date <= ''2
 DROP INDEX ty_expression;
 
 CREATE INDEX ty_partial ON ty_more USING rencoder (w)
-	WITH (pages_per_range = 1, storage = filter) WHERE d = 3;
+	WITH (pages_per_range = 1) WHERE d = 3;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM ty_more WHERE w < 100 AND d = 3;
 SELECT * FROM ty_count('SELECT count(*) FROM ty_more WHERE w < 100 AND d = 3');
 SELECT * FROM ty_count('SELECT count(*) FROM ty_more WHERE d = 3');
@@ -295,7 +295,7 @@ SELECT * FROM ty_count('SELECT count(*) FROM ty_more WHERE w < 100 AND d = 3');
 DROP INDEX ty_partial;
 
 CREATE INDEX ty_columns ON ty_more USING rencoder (d, w, t)
-	WITH (pages_per_range = 1, storage = filter);
+	WITH (pages_per_range = 1);
 EXPLAIN (COSTS OFF) SELECT count(*) FROM ty_more WHERE d = 5 AND w < 100 AND t > '2024-01-02';
 SELECT predicate, (ty_count('SELECT count(*) FROM ty_more WHERE ' || predicate)).*
 FROM unnest(ARRAY[

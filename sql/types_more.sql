@@ -26,11 +26,11 @@ BEGIN
 		$fn$;', type, value_random(type), value_edges(type));
 	PERFORM pg_temp.fill(1, 4000);
 	CREATE INDEX t_v ON t USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	CREATE INDEX t_few ON t USING rencoder (few)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	PERFORM pg_temp.fill(4001, 5000);
-	PERFORM rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few');
+	PERFORM rencoder_maintain_index('t_v'), rencoder_maintain_index('t_few');
 	PERFORM pg_temp.fill(5001, 6000);
 	ANALYZE t;
 	DROP FUNCTION pg_temp.fill;
@@ -111,7 +111,7 @@ INSERT INTO nets SELECT set_masklen(a::inet, masklen)
 		unnest('{0,32,47,48,61,62,63,64,65,96,127,128}'::int[]) masklen;
 TRUNCATE t;
 INSERT INTO t SELECT row_number() OVER (), n, n, repeat('x', 2500) FROM nets;
-SELECT rencoder_summarize_new_values('t_v') > 0 AS summarized;
+SELECT rencoder_maintain_index('t_v') > 0 AS maintained;
 SELECT op, count(*) AS networks,
 	count(*) FILTER (WHERE rows_of(condition, true) <> rows_of(condition, false)) AS differences
 FROM unnest('{<,<=,=,>=,>,<<,<<=,>>,>>=,&&}'::text[]) op, nets, format('v %s %L', op, n) condition
@@ -124,7 +124,7 @@ INSERT INTO routes SELECT i, network(set_masklen(inet '10.0.0.0' + ((i * 2654435
 	(16 + i % 17)::int)), repeat('x', 200)
 	FROM generate_series(1, 8000::int8) i;
 INSERT INTO routes VALUES (8001, '10.0.0.0/8'), (8002, '0.0.0.0/0'), (8003, '::/0');
-CREATE INDEX routes_net ON routes USING rencoder (net) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX routes_net ON routes USING rencoder (net) WITH (pages_per_range = 1);
 VACUUM ANALYZE routes;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM routes WHERE net >>= '10.10.0.1';
@@ -143,7 +143,7 @@ SELECT :with_count = :without_count AS same, :generic_count = :without_count AS 
 	:with_count >= 2 AS found;
 RESET enable_bitmapscan;
 -- What a network query skips.
-SELECT candidates < ranges / 10 AS skips
+SELECT pages < table_pages / 10 AS skips
 FROM rencoder_candidates('routes_net', inet '10.10.0.0', inet '10.10.0.7');
 
 -- Numbers beyond float8, and rows that only a NaN condition finds.
@@ -153,7 +153,7 @@ FROM generate_series(-500, 500) i;
 INSERT INTO far SELECT i::numeric / 1e400, i / 1e300 / 1e20, repeat('x', 200)
 FROM generate_series(-500, 500) i;
 INSERT INTO far VALUES ('NaN', 'NaN'), ('Infinity', 'Infinity'), ('-Infinity', '-Infinity');
-CREATE INDEX far_v ON far USING rencoder (v, f) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX far_v ON far USING rencoder (v, f) WITH (pages_per_range = 1);
 SET enable_seqscan = off;
 SELECT count(*) FROM far WHERE v = 3e400;
 SELECT count(*) FROM far WHERE v > 3e400;

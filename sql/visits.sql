@@ -15,14 +15,14 @@ INSERT INTO visits SELECT i, (i * 2654435761) % 4294967296, nullif(i % 50, 7), '
 	('10.' || i % 200 || '.' || i % 256 || '.7')::inet, repeat('x', 150)
 FROM generate_series(1, 20000) i;
 CREATE INDEX visits_v ON visits USING rencoder (v) WITH (storage = run, autosummarize = off);
-CREATE INDEX visits_s ON visits USING rencoder (s) WITH (storage = filter, autosummarize = off);
+CREATE INDEX visits_s ON visits USING rencoder (s) WITH (autosummarize = off);
 CREATE INDEX visits_p ON visits USING rencoder (p) WITH (autosummarize = off);
 CREATE INDEX visits_net ON visits USING rencoder (net) WITH (autosummarize = off);
 CREATE INDEX visits_two ON visits USING rencoder (few, u) WITH (autosummarize = off);
 CREATE INDEX visits_sum ON visits USING rencoder ((id + few)) WITH (autosummarize = off);
 CREATE INDEX visits_part ON visits USING rencoder (v) WITH (autosummarize = off)
 	WHERE id > 19000;
--- The end is not summarized.
+-- The end is not indexed.
 INSERT INTO visits SELECT i, i, i, 'key ' || i, NULL, point(i, i), '10.0.0.1', repeat('x', 150)
 FROM generate_series(20001, 20900) i;
 VACUUM (INDEX_CLEANUP off) visits;

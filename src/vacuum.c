@@ -1,12 +1,11 @@
 /*
  * vacuum.c
- *		VACUUM: summarizes what is left, rebuilds what has come to suit the
- *		rows or the queries badly, makes a delta of the pending list, and runs of full groups.
- *		When: maintain/compact.c (runs), delta_merge.c (deltas), retune.c (filters).
+ *		VACUUM: makes a run of what is behind the frontier, a delta of the pending list, and other runs in
+ *		the place of those that suit the table badly by now.  When: make/choose.c.
  *
- * Deleted rows leave their keys behind; that only costs time, until their group gets new storage.
- * A table that VACUUM truncates leaves its ranges summarized: scans do not look beyond the end, and
- * rows that come there again are entries until the group gets new storage.
+ * Deleted rows leave their keys behind; that only costs time, until their pages are read again.
+ * A table that VACUUM has truncated is shorter than its runs; the next one, or the worker, lowers the
+ * frontier.
  */
 #include "rencoder.h"
 
@@ -25,16 +24,10 @@
 #include "base/options.h"
 #include "base/subtransaction.h"
 #include "design/sample_record.h"
-#include "maintain/compact.h"
-#include "maintain/delta_merge.h"
-#include "maintain/retune.h"
-#include "maintain/run_groups.h"
-#include "maintain/summarize.h"
-#include "store/pending.h"
+#include "make/choose.h"
 #include "store/space.h"
 #include "table/coder_columns.h"
 #include "table/heap_read.h"
-#include "worker/autosummarize.h"
 #include "worker/worker_queue.h"
 
 /* What the second phase of CREATE INDEX CONCURRENTLY does. */
@@ -51,23 +44,14 @@ index_all_rows(void *arg)
 	Validation *v = (Validation *) arg;
 
 	v->nblocks = RelationGetNumberOfBlocks(v->heap);
-	if (rencoder_options_use_runs(v->index))
-		(void) rencoder_compact(v->index, v->heap);
-	/* As in a build. */
-	else if (rencoder_autosummarize_is_worth(rencoder_meta_get(v->index), v->nblocks) ||
-			 rencoder_options_pages_per_range(v->index) != 0)
-		(void) rencoder_summarize(v->index, v->heap, 0, PG_UINT64_MAX);
+	(void) rencoder_choose_all(v->index, v->heap);
 }
 
-/* What was begun: rows that come to ranges that are being summarized would be entries. */
+/* What was begun: rows that come to pages that are being read would be entries. */
 static void
 take_back(void *arg)
 {
-	Validation *v = (Validation *) arg;
-
-	rencoder_meta_lock_maintainer(v->index);
-	rencoder_run_groups_clean_up(v->index);
-	rencoder_meta_unlock_maintainer(v->index);
+	rencoder_choose_clean_up(((Validation *) arg)->index);
 }
 
 /* Reports the TIDs of all rows of the table, and unused ones. */
@@ -94,12 +78,12 @@ report_tids_to_vacuum(const Validation *v, IndexBulkDeleteCallback callback, voi
 /*
  * The second phase of CREATE INDEX CONCURRENTLY asks the index for the TIDs of all its rows, and
  * inserts what it finds in the table besides.  The first phase has left the index empty.  By now it
- * is open for inserts, and nobody is left who has inserted rows before it was.  So summarizing
- * finds all versions that anybody may see, as in any index in use, and what comes meanwhile is put
- * in by its inserters: nothing is left to insert.  Runs are made straight of the table.
+ * is open for inserts, and nobody is left who has inserted rows before it was.  So a run
+ * has all versions that anybody may see, as in any index in use, and what comes meanwhile is put
+ * in by its inserters: nothing is left to insert.
  *
  * If it fails, as an expression may for a version that the phase itself does not see, no TID is
- * reported: what is not summarized is read by all scans, and an error of a row that is seen is
+ * reported: what has no run is read by all scans, and an error of a row that is seen is
  * raised by the phase.
  */
 IndexBulkDeleteResult *
@@ -118,7 +102,7 @@ rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 		if (v.heap->rd_rel->relam == HEAP_TABLE_AM_OID)
 		{
 			if (rencoder_best_effort(index_all_rows, &v, info->index,
-									 "summarize all rows"))
+									 "read all rows"))
 				report_tids_to_vacuum(&v, callback, callback_state);
 			else
 				(void) rencoder_best_effort(take_back, &v, info->index, "clean up");
@@ -163,36 +147,16 @@ vacuum_is_urgent(void)
 }
 
 /*
- * Summarizes what is not, makes a delta of what is pending and runs of what is full, and retunes.
  * An index that has lost a coder is left as it is, with a warning: queries report it, and VACUUM of
  * the table must go on.
  */
 static void
 maintain_in_vacuum(const IndexVacuumInfo *info, Relation heap)
 {
-	Relation	index = info->index;
-	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
-	RencoderMeta meta = *rencoder_meta_get(index);
-	int64		rebuilt;
-
-	if (!rencoder_columns_check_coders(index, WARNING))
+	if (!rencoder_columns_check_coders(info->index, WARNING))
 		return;
-	if (rencoder_autosummarize_is_worth(&meta, nblocks))
-		(void) rencoder_summarize_all(index, heap);
-	rencoder_sample_record_make_pages(index, nblocks);
-	rencoder_delta_make_at_rest(index, true);
-	if (!vacuum_is_urgent())
-		rencoder_compact_vacuum(index, heap);
-	rencoder_meta_lock_maintainer(index);
-	rencoder_pending_free_spares(index);
-	rencoder_meta_unlock_maintainer(index);
-	rebuilt = rencoder_retune_some(index, heap);
-	if (rebuilt > 0)
-		ereport(info->message_level,
-				(errmsg_plural("index \"%s\": %lld group of block ranges was rebuilt",
-							   "index \"%s\": %lld groups of block ranges were rebuilt",
-							   (unsigned long) rebuilt,
-							   RelationGetRelationName(index), (long long) rebuilt)));
+	rencoder_sample_record_make_pages(info->index, RelationGetNumberOfBlocks(heap));
+	rencoder_choose_in_vacuum(info->index, heap, vacuum_is_urgent());
 }
 
 /* Leaves it to the worker, where that may do it. */
@@ -203,10 +167,10 @@ leave_vacuum_to_worker(Relation index)
 		rencoder_worker_queue_put(RelationGetRelid(index), true))
 		return;
 	ereport(NOTICE,
-			(errmsg("index \"%s\" is not summarized by a parallel VACUUM",
+			(errmsg("index \"%s\" is not maintained by a parallel VACUUM",
 					RelationGetRelationName(index)),
 			 errdetail("It has an expression or predicate that is not parallel safe."),
-			 errhint("Use VACUUM (PARALLEL 0) to summarize it.")));
+			 errhint("Use VACUUM (PARALLEL 0) to maintain it.")));
 }
 
 IndexBulkDeleteResult *

@@ -25,10 +25,10 @@ WORDS='
 PG_VERSION_NUM                     src/base/compat.h
 GenericXLog|generic_xlog\.h        src/store/wal.c src/store/wal.h
 log_newpage                        src/store/wal.c src/store/wal.h
-rencoder_wal_begin                 src/store/*.[ch] src/format/*.c src/key/coder.c
+rencoder_wal_begin                 src/store/*.[ch] src/key/coder.c
 rencoder_space_(prepare_)?release  src/store/*.[ch]
 xxhash\.h                          src/filter/renc_hash.h
-renc_shape                         src/format/* src/design/* src/filter/* src/store/entry.h
+renc_shape                         src/format/* src/design/* src/filter/* src/store/matrix_pages.h
 '
 
 # What the filter core and the run core may include besides their own headers.

@@ -166,8 +166,8 @@ questions()
 		FROM run_command_on_workers(\$\$SELECT count(*) FROM pg_extension
 			WHERE extname = 'rencoder'\$\$)"
 	check "each shard has all five indexes, valid" '^t\|5\|5\|6$' "$(on_indexes "1")"
-	check "what workers left is summarized" '^t\|' \
-		"$(on_indexes "rencoder_summarize_new_values(i)")"
+	check "what workers left is indexed" '^t\|' \
+		"$(on_indexes "rencoder_maintain_index(i)")"
 	check "all are sound" '^t\|5\|5\|6$' "$(on_indexes "$CHECK_ALL")"
 	ask_all
 
@@ -195,7 +195,7 @@ questions()
 	check "all are sound after changes" '^t\|5\|5\|6$' "$(on_indexes "$CHECK_ALL")"
 	ask ev_no "no BETWEEN $no - 1000000 AND $no"
 	check "maintenance on the shards" '^t\|' "$(on_indexes "CASE
-		WHEN pg_get_indexdef(i) LIKE '%%storage%%' THEN rencoder_summarize_new_values(i)
+		WHEN pg_get_indexdef(i) LIKE '%%storage%%' THEN rencoder_maintain_index(i)
 		ELSE rencoder_compact(i) END")"
 	check "REINDEX reaches the shards" '^t\|5\|5\|6$' "REINDEX TABLE ev; $(on_indexes "$CHECK_ALL")"
 	ask ev_no "no BETWEEN $no - 1000000 AND $no"

@@ -20,9 +20,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 JOBS=${RENCODER_JOBS:-$(nproc | awk '{ print ($1 < 4 ? $1 + 1 : 5) }')}
 
 # Those that take longest are begun first.
-LONGEST=(runs_recode nulls differential retune types_more runs_generations bounds points
+LONGEST=(runs_recode nulls differential types_more runs_generations bounds points
 	opclass_order arrays strings_random
-	test/t/{067_worker_canceled,061_note,064_facts,001_wal,041_flush,043_runs_pitr,014_retune}.pl
+	test/t/{067_worker_canceled,064_facts,001_wal,041_make_run,043_runs_pitr}.pl
 	test/t/{027_before_rows,055_workers,006_pitr,025_lost_coder,042_runs_crash,039_runs}.pl
 	test/t/{022_fuzz_pages,062_facts_wal}.pl)
 
@@ -124,7 +124,7 @@ out_of_tree_complete()
 		grep -qE "[ /]${file#./}( |\$)" <<< "$listed" ||
 			{ echo "$file would not be installed"; return 1; }
 	done
-	for file in $(cd "$WORK/src" && echo sql/*.sql test/specs/*.spec); do
+	for file in $(cd "$WORK/src" && not_later sql/*.sql test/specs/*.spec); do
 		[[ $file != *--* ]] || continue
 		file=${file##*/}
 		grep -qE " ${file%.*}( |\$)" <<< "$listed" || { echo "$file would not be run"; return 1; }
@@ -338,6 +338,12 @@ regress_report()
 		"$WORK/log/server$number"
 }
 
+# The files that test/later does not name.
+not_later()
+{
+	printf '%s\n' "$@" | grep -vxFf "$WORK/src/test/later"
+}
+
 stage_regress()
 {
 	local number
@@ -347,7 +353,8 @@ stage_regress()
 	heading "pg_regress, PostgreSQL $major, $JOBS at a time"
 	read -r -a files <<< "${RENCODER_REGRESS:-}"
 	if [ ${#files[@]} -eq 0 ]; then
-		mapfile -t files < <(cd "$WORK/src/sql" && basename -s .sql -- *.sql | grep -v -e --)
+		mapfile -t files < <(cd "$WORK/src" && not_later sql/*.sql | xargs basename -s .sql |
+			grep -v -e --)
 	fi
 	[ ${#files[@]} -gt 0 ] || result "not ok" "regress $major: no test was run"
 	for ((number = 1; number <= JOBS; number++)); do
@@ -417,7 +424,8 @@ stage_tap()
 
 	[ -n "${RENCODER_JOBS:-}" ] || local JOBS=$((JOBS + 1))
 	heading "TAP tests, PostgreSQL $major, $JOBS at a time"
-	mapfile -t files < <(cd "$WORK/src" && compgen -G "${RENCODER_TAP:-test/t/*.pl}" | sort)
+	mapfile -t files < <(cd "$WORK/src" && compgen -G "${RENCODER_TAP:-test/t/*.pl}" | sort |
+		grep -vxFf test/later)
 	[ ${#files[@]} -gt 0 ] || result "not ok" "tap $major: no test was run"
 	run_beside tap "${files[@]}"
 }

@@ -144,10 +144,9 @@ report() { # LOAD
         FROM (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY us) FILTER (WHERE col = 'v') AS m,
             percentile_cont(0.5) WITHIN GROUP (ORDER BY us) FILTER (WHERE col = 'w') AS b
         FROM asked WHERE load = '$1' AND first) s"
-    bench_sql -F ' ' -c "SELECT format('  runs: %s; states %s; pending pages %s',
+    bench_sql -F ' ' -c "SELECT format('  runs: %s; pages behind %s; pending pages %s',
         (SELECT string_agg(kind || ' ' || pages, ', ' ORDER BY kind, pages) FROM rencoder_runs('fresh_v')),
-        (SELECT string_agg(state || ' ' || n, ', ' ORDER BY state) FROM (SELECT state, count(*) AS n
-            FROM rencoder_ranges('fresh_v') GROUP BY state) r),
+        (SELECT unindexed FROM rencoder_candidates('fresh_v', -9::int8, -9::int8)),
         (SELECT pending_pages FROM rencoder_metapage('fresh_v')))"
 }
 

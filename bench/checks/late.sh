@@ -65,22 +65,22 @@ fill() { # INDEX ROWS
     printf '  insert  %-9s %7s rows/s %6s us %5s bytes of WAL\n' "$1" "$TPS" "$CPU" "$WAL"
 }
 
-unsummarized() {
-    bench_sql -c "SELECT unsummarized
+unindexed() {
+    bench_sql -c "SELECT unindexed
         FROM rencoder_candidates('late_rencoder_i', -9::int8, -9::int8)"
 }
 
 mixed() { # INDEX
     local tail=''
-    [[ $1 != rencoder ]] || tail=$(unsummarized)
+    [[ $1 != rencoder ]] || tail=$(unindexed)
     [[ $1 != rencoder ]] || bench_sql -q -c "SELECT rencoder_index_stats_reset('late_rencoder_i')" \
         >/dev/null
     load "$1" -f equal.sql@9 -f insert.sql@1 -T "$SECONDS_OF_LOAD"
     printf '  mixed   %-9s %7s tps    %6s us %5s bytes of WAL' "$1" "$TPS" "$CPU" "$WAL"
     [[ $1 != rencoder ]] || bench_sql -F ' ' -c "SELECT format('; a query reads %s index pages, %s '
-            || 'of the table, %s in vain; unsummarized %s, then %s ranges',
+            || 'of the table, %s in vain; unindexed %s, then %s pages',
             round(index_pages::numeric / scans, 1), round(pages::numeric / scans, 1),
-            replay.false_pages, $tail, $(unsummarized))
+            replay.false_pages, $tail, $(unindexed))
         FROM rencoder_index_stats('late_rencoder_i'),
             rencoder_replay_query_samples('late_rencoder_i') AS replay"
     [[ $1 == rencoder ]] || echo
@@ -105,10 +105,8 @@ main() {
         for ((round = 0; round < ROUNDS; round++)); do
             for index in rencoder btree; do mixed "$index"; done
         done
-        bench_sql -F ' ' -c "SELECT format('  late rows: %s; groups %s, runs %s',
+        bench_sql -F ' ' -c "SELECT format('  late rows: %s; runs %s',
             $(late_rows rencoder),
-            (SELECT string_agg(summarized || ' ' || storage, ', ' ORDER BY group_no)
-             FROM rencoder_groups('late_rencoder_i') WHERE storage <> 'run'),
             (SELECT count(*) FROM rencoder_runs('late_rencoder_i')))"
     done
     bench_sql -q -c "SELECT rencoder_index_check('late_rencoder_i', true)" >/dev/null

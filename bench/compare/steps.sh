@@ -250,7 +250,7 @@ COPY $2 FROM '$WORK/copy$3';
 SELECT results.ms_since(:'start') AS ms, results.cpu_ms() - :'cpu' AS cpu_ms \gset
 DO 'BEGIN
     WHILE ''$4'' = ''rencoder'' AND (
-        SELECT unsummarized >= 16
+        SELECT unindexed >= 16
         FROM rencoder_candidates(to_regclass(''$2_i''), 0::int8, 0::int8))
         OR EXISTS (SELECT FROM pg_stat_activity
             WHERE backend_type = ''rencoder worker'' AND state <> ''idle'') LOOP

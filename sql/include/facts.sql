@@ -5,24 +5,20 @@ CREATE FUNCTION pages_asked(col text) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN (SELECT sum(pages_of(format('%I BETWEEN %s AND %s', col, lo, hi), 'fact')) FROM asked);
 END $$;
--- Pages with a row, query by query; and all pages of ranges with a row.
-CREATE FUNCTION pages_with_rows_of_ranges(col text, npages int) RETURNS bigint
-	LANGUAGE plpgsql AS $$
+-- Pages with a row, query by query.
+CREATE FUNCTION pages_with_rows(col text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	result bigint;
 BEGIN
-	EXECUTE format('SELECT count(DISTINCT (asked.n, (f.ctid::text::point)[0]::int / %s)) * %s
-		FROM asked, fact f WHERE %I BETWEEN lo AND hi', npages, npages, col) INTO result;
+	EXECUTE format('SELECT count(DISTINCT (asked.n, (f.ctid::text::point)[0]::int))
+		FROM asked, fact f WHERE %I BETWEEN lo AND hi', col) INTO result;
 	RETURN result;
 END $$;
-CREATE FUNCTION pages_with_rows(col text) RETURNS bigint LANGUAGE sql AS $$
-	SELECT pages_with_rows_of_ranges(col, 1)
-$$;
 -- Pages read in vain in four rounds; were those of the first saved in each of the last two?
 CREATE FUNCTION rounds_of(col text, OUT first_vain bool, OUT third_vain bigint,
 	OUT fourth_vain bigint, OUT all_saved bool) LANGUAGE plpgsql AS $$
 DECLARE
-	rows bigint := pages_with_rows_of_ranges(col, CASE col WHEN 'w' THEN 8 ELSE 1 END);
+	rows bigint := pages_with_rows(col);
 	before bigint := (SELECT saved_pages FROM rencoder_index_stats('fact_' || col));
 	pages bigint := pages_asked(col);
 BEGIN

@@ -57,9 +57,9 @@ BEGIN
 		FROM unnest($1) WITH ORDINALITY u(v, n)',
 		tab, regexp_replace(typ, ' COLLATE.*', '')) USING vals;
 	EXECUTE format('CREATE INDEX %I ON %I USING rencoder (v)
-		WITH (pages_per_range = 1, storage = filter)', tab
+		WITH (pages_per_range = 1)', tab
 		|| '_v', tab);
-	RETURN (SELECT count(*) FROM rencoder_ranges((tab || '_v')::regclass));
+	RETURN (SELECT frontier FROM rencoder_metapage((tab || '_v')::regclass));
 END $$;
 
 -- Which pages the index leaves: one for each row that matches, if it prunes.

@@ -12,9 +12,10 @@
 /*
  * Callback of the access method.  Its parts:
  *
- *		cost.c				clauses -> ranges and index pages to be read
- *		cost_groups.c		what directory, headers and filters say of the groups
- *		cost_runs.c			what the runs say
+ *		cost.c				clauses -> pages to be read
+ *		cost_clauses.c		what the clauses ask of each column
+ *		cost_runs.c			what catalog and runs say
+ *		cost_covered.c		what is visited of pages that runs cover; nulls: cost_nulls.c
  *		cost_privileges.c	whether the planner may look at the keys of rows
  *		cost_heap.c			telling the planner about the heap pages, of bitmap and plain scans
  */

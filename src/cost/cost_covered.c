@@ -1,6 +1,6 @@
 /*
  * cost_covered.c
- *		What a query visits of block ranges that a run covers.
+ *		What a query visits of pages that runs cover: rows of base runs, ranges of matrices.
  *
  * A scan searches the columns one after the other, and leaves out those whose search costs more than
  * the pages that it may save (run_scan_choice.c).  The planner is told what that comes to.
@@ -163,9 +163,8 @@ is_left_out(const RencoderCostPath *p, int col, const CoveredColumn *covered, do
 void
 rencoder_cost_covered(RencoderCostPath *p)
 {
-	const RencoderCostGroups *info = &p->info;
-	double		share = info->covered / info->ranges;
-	double		pages = Min(info->covered * info->pages_per_range, p->index->rel->pages);
+	double		pages = Min(p->runs.covered, p->index->rel->pages);
+	double		share = pages / Max(p->index->rel->pages, 1);
 	double		hit = pages;
 	double		in_vain = 0;
 	double		rows = p->index->rel->tuples;	/* that a column leaves */
@@ -175,7 +174,7 @@ rencoder_cost_covered(RencoderCostPath *p)
 	int			n;
 	double		places;
 
-	if (info->covered <= 0 || pages <= 0)
+	if (pages <= 0)
 		return;
 	if (!rencoder_cost_asks_anything(p))
 	{
@@ -209,4 +208,48 @@ rencoder_cost_covered(RencoderCostPath *p)
 	p->heap_pages += Max(hit, 1);
 	p->heap_rows += Min(rows, Max(hit, 1) * rencoder_cost_rows_per_page(p));
 	p->heap_places += Max(places, 1);
+}
+
+/* Ranges that pass a filter in vain, about. */
+#define FALSE_RANGES	0.005
+
+/* Ranges of a block, and pages that are read of one: what says of it, and windows. */
+#define BLOCK_RANGES	128
+#define BLOCK_PAGES		2
+
+void
+rencoder_cost_matrices(RencoderCostPath *p)
+{
+	double		pages = Min(p->runs.matrix_pages, p->index->rel->pages);
+	double		share = pages / Max(p->index->rel->pages, 1);
+	double		ranges = ceil(pages / p->runs.pages_per_range);
+	double		blocks = ceil(ranges / BLOCK_RANGES);
+	double		hit = ranges;
+	double		visited;
+
+	if (pages <= 0)
+		return;
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		const RencoderCostColumn *column = &p->column[col];
+		double		rows;
+		double		matching;
+
+		if (column->quals == NIL || !(column->keys || column->nulls))
+			continue;
+		rows = rencoder_cost_column_rows(p, col) * share;
+		matching = rencoder_cost_interpolate(ranges * (1 - exp(-rows / ranges)),
+											 ceil(rows / Max(p->index->rel->tuples, 1) * ranges),
+											 column->correlation);
+		if (column->keys && !column->all_keys)
+			matching += FALSE_RANGES * column->elements * (ranges - matching);
+		hit *= Min(matching / ranges, 1);
+		p->run_pages += blocks * BLOCK_PAGES;
+		p->run_entries += blocks * column->elements;
+	}
+	hit = Max(hit, 1);
+	visited = Min(hit * p->runs.pages_per_range, pages);
+	p->heap_pages += visited;
+	p->heap_rows += visited * rencoder_cost_rows_per_page(p);
+	p->heap_places += hit;
 }

@@ -2,7 +2,7 @@
  * cost_heap.c
  *		Telling the planner about the heap pages that a scan visits, in a bitmap or a plain scan.
  *
- * All rows of the block ranges, pages or parts of pages that a scan visits are rechecked.  The planner
+ * All rows of the pages, or parts of pages, that a scan visits are rechecked.  The planner
  * has no word for that.  README.md (Reporting) says what it is told beside which other indexes.
  */
 #include "cost/cost_path.h"
@@ -20,9 +20,6 @@
 #include "utils/spccache.h"
 
 #include "scan/plain_scan.h"
-
-/* Work per group and query, in operators: some rows of some windows. */
-#define OPERATORS_PER_GROUP		10
 
 /* Work for a page that is in memory: as btree has it. */
 #define OPERATORS_PER_PAGE		50
@@ -256,9 +253,8 @@ brin_heap_pages(const RencoderCostPath *p, const HeapCosts *heap)
 {
 	double		ordered = p->correlation * p->correlation;
 	double		share = 1 - ordered * (1 - p->rows / heap->rows);
-	double		unsummarized = p->info.unsummarized * p->info.pages_per_range;
 
-	return Min(heap->pages, heap->pages * share + p->rival.range_pages + unsummarized);
+	return Min(heap->pages, heap->pages * share + p->rival.range_pages + p->runs.uncovered);
 }
 
 /*
@@ -328,7 +324,7 @@ visited_heap_cost(const HeapCosts *heap, double pages, double rows, double place
 {
 	Cost		cost = heap_cost(heap, pages, rows);
 
-	/* Pages of a range are read in order. */
+	/* Pages that lie together are read in order. */
 	cost = Min(cost, places * heap->random_page_cost + Max(pages - places, 0) * heap->seq_page_cost +
 			   rows * heap->cpu_per_row);
 	return cost + rows * RECHECK_TUPLES * cpu_tuple_cost;
@@ -519,8 +515,7 @@ rencoder_cost_report(const RencoderCostPath *p)
 
 	heap_costs_init(p, &heap);
 
-	search = index_pages_cost(p) +
-		p->probes * OPERATORS_PER_GROUP * cpu_operator_cost + p->run_entries * cpu_index_tuple_cost;
+	search = index_pages_cost(p) + p->run_entries * cpu_index_tuple_cost;
 	index = search + p->heap_pages * OPERATORS_PER_BITMAP_PAGE * cpu_operator_cost;
 	report.startup = first_search_cost(p, search);
 	if (p->rival.kind == RENCODER_RIVAL_EXACT)

@@ -1,7 +1,7 @@
 /*
  * cost_nulls.c
  *		What IS NULL, IS NOT NULL, and a partial index used for its predicate alone read of covered
- *		ranges.
+ *		pages.
  *
  * A run counts nulls, and the parts of pages that have some.  The more of them share a part, the more
  * of the rows are null in the pages that have any: so these pages can be told, and those in which all
@@ -12,6 +12,9 @@
 #include <math.h>
 
 #include "scan/run_scan.h"
+
+/* Neighbours among pages that are in order. */
+#define PAGES_TOGETHER	32
 
 /* Pages that have nulls, and the share of the rows of these that are. */
 typedef struct NullPages
@@ -68,7 +71,7 @@ make_nulls_rate(const RencoderCostPath *p, double pages, double together, double
 	RencoderCostNullsRate rate;
 
 	rate.pages = pages;
-	rate.places = pages * (1 - together + together / p->info.pages_per_range);
+	rate.places = pages * (1 - together + together / PAGES_TOGETHER);
 	rate.rows = Min(rows, pages * rencoder_cost_rows_per_page(p));
 	return rate;
 }

@@ -5,7 +5,6 @@
 #ifndef RENCODER_COST_PATH_H
 #define RENCODER_COST_PATH_H
 
-#include "cost/cost_groups.h"
 #include "cost/cost_runs.h"
 
 #include "nodes/pathnodes.h"
@@ -31,11 +30,7 @@ typedef struct RencoderCostColumn
 	double		rows;			/* that satisfy the clauses on it; 0: not
 								 * asked for yet */
 	double		correlation;	/* of its values with the table's order, if
-								 * keys.  Nulls may be anywhere, but null
-								 * flags are exact. */
-	const RencoderKeySet *known;	/* keys asked for, if they are known */
-	RencoderCostNulls found_nulls;	/* if it is asked for nulls; ranges 0:
-									 * unknown */
+								 * keys */
 } RencoderCostColumn;
 
 /* Another index of the table that could answer the clauses. */
@@ -72,7 +67,6 @@ typedef struct RencoderCostPath
 								 * arrays */
 	int			nkeys;
 	RencoderQuery *query;		/* made from them */
-	RencoderCostGroups info;
 	RencoderCostRuns runs;
 
 	double		rows;			/* that satisfy the clauses, as the statistics
@@ -85,8 +79,6 @@ typedef struct RencoderCostPath
 	double		heap_rows;		/* to be checked there */
 	double		heap_places;	/* that they are in, one after the other in
 								 * each */
-	double		groups;			/* to be probed, by one scan */
-	double		probes;			/* of a column and group by an array's element */
 	int			searched;		/* columns that runs are searched for; 0:
 								 * there are none */
 	double		run_pages;		/* of runs, to be read by one scan */
@@ -203,8 +195,11 @@ rencoder_cost_asks_anything(const RencoderCostPath *p)
 
 /*
  * Adds to heap_pages, heap_rows, heap_places, run_entries, run_pages and searched what is to be read
- * of covered ranges; the rest of the path is set.
+ * of pages that runs cover; the rest of the path is set.
  */
 extern void rencoder_cost_covered(RencoderCostPath *p);
+
+/* The same of pages that matrices cover. */
+extern void rencoder_cost_matrices(RencoderCostPath *p);
 
 #endif							/* RENCODER_COST_PATH_H */

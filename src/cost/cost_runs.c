@@ -7,7 +7,10 @@
  * exactly, and better than statistics of the table know.
  *
  * How many false pages a query meets is known since the run was made: its encoder adds it up
- * (run/renc_run_plan.c), the info page has it (store/run_pages.c), cost.c charges for it.
+ * (run/renc_run_plan.c), the info page has it (store/run_pages.c), cost_covered.c charges for it.
+ *
+ * Of a growing table there are a few large runs and many young ones.  The largest are looked at
+ * first; those that are left when enough pages were read count as these do.
  */
 #include "cost/cost_runs.h"
 
@@ -16,19 +19,20 @@
 #include "access/htup_details.h"
 #include "miscadmin.h"
 
-#include "base/workspace.h"
 #include "key/boxes.h"
 #include "run/renc_run_spread.h"
 #include "store/run_pages.h"
 
 /*
- * Pages of runs read when planning, at most: a page that describes a run, a descent of three
- * pages, and another one, whose root is known by then; a leaf, and the page above it, to see how
- * many heap pages the entries in between have.  And as many for each element of a list that is
- * looked for.
+ * Pages of runs read when planning, at most: a descent of three pages, and another one, whose root
+ * is known by then; a leaf, and the page above it, to see how many heap pages the entries in
+ * between have.  And as many for each element of a list that is looked for.
  */
 #define MAX_RUN_PAGES	8
 #define ELEMENT_PAGES	2
+
+/* Pages that describe runs, likewise. */
+#define MAX_INFO_PAGES	4
 
 /* Intervals asked for one by one; of more, and of boxes, the outer bounds are. */
 #define MAX_INTERVALS	2
@@ -39,18 +43,21 @@
 /* Children of an inner page, about. */
 #define FANOUT			400
 
-/* What may be read. */
-typedef struct ReadLimit
+/* A base run. */
+typedef struct RencoderCostBase
 {
-	Relation	index;
-	int			pages_left;
-} ReadLimit;
+	const RencoderRunEntry *entry;
+	RencoderRunInfo info;		/* NULL: not read */
+	double		pages;			/* that it covers */
+	double		share;			/* of those that it has read */
+	bool		searched;		/* by a scan */
+} RencoderCostBase;
 
 /* Reads a tree, within the limit, and remembers the last page of each level. */
 typedef struct RankReader
 {
 	RencoderRunReader reader;
-	ReadLimit  *limit;
+	RencoderCostRuns *runs;		/* which know how many may be read */
 	bool		no_leaves;		/* stop above them */
 	bool		stopped;		/* it did */
 	BlockNumber blkno[RENC_RUN_MAX_LEVEL + 1];
@@ -58,11 +65,11 @@ typedef struct RankReader
 } RankReader;
 
 static bool
-may_read(ReadLimit *limit, BlockNumber blkno)
+may_read(RencoderCostRuns *runs, Relation index, BlockNumber blkno)
 {
-	if (limit->pages_left <= 0 || !rencoder_meta_has_block(limit->index, blkno))
+	if (runs->pages_left <= 0 || !rencoder_meta_has_block(index, blkno))
 		return false;
-	limit->pages_left--;
+	runs->pages_left--;
 	return true;
 }
 
@@ -76,7 +83,7 @@ read_run(void *arg, uint32_t page, int level)
 		return NULL;
 	if (r->payload[level] != NULL && r->blkno[level] == page)
 		return r->payload[level];
-	if (!may_read(r->limit, page))
+	if (!may_read(r->runs, r->reader.index, page))
 		return NULL;
 	r->blkno[level] = page;
 	r->payload[level] = rencoder_run_reader_read(&r->reader, page, level);
@@ -109,11 +116,12 @@ rank_interval(RankReader *r, renc_interval interval)
 }
 
 /*
- * Entries that a search of an interval reads, as rank_interval(), and in how many heap pages they are.
- * "short": it is within one leaf, of which they may be few.
+ * Entries that a search of an interval reads, as rank_interval(), and in how many heap pages they
+ * are.  "short": it is within one leaf, of which they may be few.
  */
 static double
-rank_with_spread(RankReader *r, renc_interval interval, bool is_short, RencoderCostRunColumn *column)
+rank_with_spread(RankReader *r, renc_interval interval, bool is_short, double share,
+				 RencoderCostRunColumn *column)
 {
 	const renc_run *run = &r->reader.run;
 	renc_run_spread spread;
@@ -133,22 +141,23 @@ rank_with_spread(RankReader *r, renc_interval interval, bool is_short, RencoderC
 	renc_run_spread_estimate(&spread, run, between, &pages, &places);
 	if (pages > 0)
 	{
-		column->near += between;
-		column->near_pages += pages;
-		column->near_places += places;
+		column->near += share * between;
+		column->near_pages += share * pages;
+		column->near_places += share * places;
 	}
 	return between;
 }
 
 /* Entries of all intervals; < 0: not to be learnt. */
 static double
-rank_intervals(RankReader *r, renc_interval_set set, bool are_short, RencoderCostRunColumn *column)
+rank_intervals(RankReader *r, renc_interval_set set, bool are_short, double share,
+			   RencoderCostRunColumn *column)
 {
 	double		sum = 0;
 
 	for (size_t i = 0; i < set.n; i++)
 	{
-		double		between = rank_with_spread(r, set.interval[i], are_short, column);
+		double		between = rank_with_spread(r, set.interval[i], are_short, share, column);
 
 		if (between < 0)
 			return between;
@@ -192,112 +201,156 @@ find_entries(RankReader *r, renc_interval_set set)
 	return search.failure == NULL ? found : -1;
 }
 
-/* Sums up what is known of all runs, or not of one of them. */
-static void
-add_known_run_costs(double *sum, double of_run)
+/*
+ * Entries that the intervals of a column ask for, of which there are few; < 0: not to be learnt.
+ */
+static double
+rank_few_intervals(RankReader *r, const RencoderRunColumn *tree, renc_interval_set set,
+				   const RencoderCostAsked *asked, double share, RencoderCostRunColumn *column)
 {
-	*sum = *sum < 0 || of_run < 0 ? -1 : *sum + of_run;
-}
-
-/* Adds what the run has for the keys of the query. */
-static void
-rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *info, int col,
-			const RencoderCostAsked *asked, ReadLimit *limit,
-			RencoderCostRunColumn *column)
-{
-	const RencoderRunColumn *tree = &info->column[col];
-	const RencoderKeySet *keys = rencoder_key_get_set(query, col, tree->coder);
 	double		leaf_entries = (double) tree->entries / Max(tree->nleaves, 1);
-	RankReader	r = {.limit = limit};
-	renc_interval hull;
 	size_t		n;
+	bool		are_short = asked->rows <= leaf_entries && rank_whole_leaves(r, set, &n) == 0 && n == set.n;
+	double		between;
 
-	if (keys == NULL)
-		column->between = column->found = -1;
-	if (keys == NULL || keys->none || !rencoder_run_reader_begin(&r.reader, index, info, col))
-		return;
-	hull.lo = keys->query.hull_lo;
-	hull.hi = keys->query.hull_hi;
-	if (asked->sampled > 0)
-		add_known_run_costs(&column->found, keys->set.n > 0 ? find_entries(&r, keys->set) : -1);
-	else if (keys->set.n > 0 && keys->set.n <= MAX_INTERVALS)
+	/*
+	 * Is each interval within one leaf?  Then a leaf's entries are the most
+	 * that any has, and reading it would cost as much as the query itself.
+	 */
+	if (asked->rows <= FEW_ROWS && are_short)
 	{
-		bool		are_short = asked->rows <= leaf_entries &&
-			rank_whole_leaves(&r, keys->set, &n) == 0 && n == keys->set.n;
-		double		between;
-
-		/*
-		 * Is each interval within one leaf?  Then a leaf's entries are the
-		 * most that any has, and reading it would cost as much as the query
-		 * itself.
-		 */
-		if (asked->rows <= FEW_ROWS && are_short)
-		{
-			column->bounds_only = true;
-			between = leaf_entries * keys->set.n;
-		}
-		else if (asked->is_wide)
-		{
-			between = rank_whole_leaves(&r, keys->set, &n);
-			if (n < keys->set.n)
-				between = -1;
-			column->in_leaves += Max(between, 0);
-		}
-		else
-		{
-			between = rank_intervals(&r, keys->set, are_short, column);
-			column->in_leaves += Max(between, 0);
-		}
-		add_known_run_costs(&column->between, between);
+		column->bounds_only = true;
+		return leaf_entries * set.n;
+	}
+	if (asked->is_wide)
+	{
+		between = rank_whole_leaves(r, set, &n);
+		if (n < set.n)
+			return -1;
 	}
 	else
-	{
-		double		part = 1;
-
-		column->bounds_only = true;
-		add_known_run_costs(&column->between, rank_interval(&r, hull));
-		if (keys->boxes.n > 0)
-			part = rencoder_boxes_covered_part(&keys->boxes, keys->cover);
-		if (tree->level == 0)
-			column->in_leaves += Max(find_entries(&r, keys->cover), 0);
-		else
-		{
-			double		entries = rank_whole_leaves(&r, keys->cover, &n);
-
-			/*
-			 * What inner pages say of one interval is wrong by a leaf at
-			 * most, either way, and of many together by 0.4 times their root
-			 * in the root mean square.
-			 */
-			column->in_leaves += part * Max(entries - leaf_entries * Max(1, 0.4 * sqrt((double) n)), 0);
-		}
-	}
-	rencoder_run_reader_end(&r.reader);
+		between = rank_intervals(r, set, are_short, share, column);
+	column->in_leaves += share * Max(between, 0);
+	return between;
 }
 
-/* Trees of a run that are to be looked at. */
+/*
+ * The same of more intervals, and of boxes: the outer bounds are asked for, and about how many lie
+ * in.
+ */
+static double
+rank_outer_bounds(RankReader *r, const RencoderRunColumn *tree, const RencoderKeySet *keys, double share,
+				  RencoderCostRunColumn *column)
+{
+	renc_interval hull = {keys->query.hull_lo, keys->query.hull_hi};
+	double		between = rank_interval(r, hull);
+	double		leaf_entries = (double) tree->entries / Max(tree->nleaves, 1);
+	double		part = 1;
+
+	column->bounds_only = true;
+	if (keys->boxes.n > 0)
+		part = rencoder_boxes_covered_part(&keys->boxes, keys->cover);
+	if (tree->level == 0)
+		column->in_leaves += share * Max(find_entries(r, keys->cover), 0);
+	else
+	{
+		size_t		n;
+		double		entries = rank_whole_leaves(r, keys->cover, &n);
+
+		/*
+		 * What inner pages say of one interval is wrong by a leaf at most,
+		 * either way, and of many together by 0.4 times their root in the
+		 * root mean square.
+		 */
+		column->in_leaves += share * part *
+			Max(entries - leaf_entries * Max(1, 0.4 * sqrt((double) n)), 0);
+	}
+	return between;
+}
+
+/* What a run has for the keys of the query, in pages that it covers; < 0: not to be learnt. */
+static double
+rank_run(Relation index, RencoderQuery *query, const RencoderCostBase *base, int col,
+		 const RencoderCostAsked *asked, RencoderCostRuns *runs)
+{
+	const RencoderRunColumn *tree = col == 0 ? &base->entry->first :
+		base->info == NULL ? NULL : &base->info->column[col];
+	RencoderCostRunColumn *column = &runs->column[col];
+	const RencoderKeySet *keys = tree == NULL ? NULL : rencoder_key_get_set(query, col, tree->coder);
+	RankReader	r = {.runs = runs};
+	double		entries;
+
+	if (keys == NULL)
+		return -1;
+	if (tree->root == RENCODER_NO_BLOCK || keys->none ||
+		!rencoder_key_set_meets_bounds(keys, tree->least, tree->greatest))
+		return 0;
+	if (base->info == NULL || !rencoder_run_reader_begin(&r.reader, index, base->info, col))
+		return -1;
+	r.reader.roots = true;
+	if (asked->sampled > 0)
+		entries = keys->set.n > 0 ? find_entries(&r, keys->set) : -1;
+	else if (keys->set.n > 0 && keys->set.n <= MAX_INTERVALS)
+		entries = rank_few_intervals(&r, tree, keys->set, asked, base->share, column);
+	else
+		entries = rank_outer_bounds(&r, tree, keys, base->share, column);
+	rencoder_run_reader_end(&r.reader);
+	return entries < 0 ? -1 : entries * base->share;
+}
+
+/* Runs that were not asked, or did not say, are like the others, if these are most. */
+static double
+extrapolate(const RencoderCostRuns *runs, double entries, double pages)
+{
+	return pages < runs->covered / 2 ? -1 : entries * runs->covered / Max(pages, 1);
+}
+
+void
+rencoder_cost_runs_rank(Relation index, RencoderQuery *query, const RencoderCostAsked *asked,
+						RencoderCostRuns *runs)
+{
+	runs->pages_left = MAX_RUN_PAGES;
+	for (int col = 0; col < query->natts; col++)
+		runs->pages_left += ELEMENT_PAGES * asked[col].sampled;
+	for (int col = 0; col < query->natts; col++)
+	{
+		RencoderCostRunColumn *column = &runs->column[col];
+		double		entries = 0;
+		double		pages = 0;
+
+		if (!query->column[col].has_keys)
+			continue;
+		for (int i = 0; i < runs->nbase; i++)
+		{
+			double		of_run = rank_run(index, query, &runs->base[i], col, &asked[col], runs);
+
+			if (of_run < 0)
+				continue;
+			entries += of_run;
+			pages += runs->base[i].pages;
+		}
+		entries = extrapolate(runs, entries, pages);
+		*(asked[col].sampled > 0 ? &column->found : &column->between) = entries;
+	}
+}
+
+/* Trees of a run that a scan looks at. */
 static int
 asked_trees(const RencoderQuery *query)
 {
-	int			ntrees = query->natts;
+	int			nasked = 0;
+	int			ntrees = 0;
 
 	for (int col = 0; col < query->natts; col++)
 	{
-		if (query->column[col].wants_null || query->column[col].wants_values)
-			ntrees = rencoder_run_null_tree(query->natts, col) + 1;
+		const RencoderColumnQuery *q = &query->column[col];
+
+		if (!rencoder_column_is_asked(q))
+			continue;
+		nasked++;
+		ntrees = q->has_keys ? Max(ntrees, col + 1) : rencoder_run_null_tree(query->natts, col) + 1;
 	}
-	return ntrees;
-}
-
-static void
-add_run_nulls(const RencoderRunColumn *tree, RencoderCostRunColumn *column)
-{
-	column->null_entries += (double) tree->entries;
-	column->null_rows += (double) tree->rows;
-	column->null_leaves += tree->nleaves;
-
-	/* What they name that are rare, or common but do not fill pages. */
-	column->null_part = Max(column->null_part, Max(tree->part_rows, RENC_COARSE));
+	return nasked > 1 ? rencoder_run_ntrees(query->natts) : ntrees;
 }
 
 /*
@@ -315,80 +368,169 @@ checked_rows(const RencoderRunColumn *tree)
 }
 
 static void
-add_base_run_cost(Relation index, const RencoderRunEntry *entry, RencoderKept *kept,
-				  RencoderQuery *query, bool may_rank,
-				  const RencoderCostAsked *asked, ReadLimit *limit, RencoderCostRuns *runs)
+add_tree(const RencoderRunColumn *tree, double share, RencoderCostRunColumn *column)
 {
-	RencoderRunInfo info = NULL;
-	const char *fault;
-	int			ntrees = asked_trees(query);
+	if (column->coder == 0)
+		column->coder = tree->coder;
+	column->entries += share * tree->entries;
+	column->rows += share * tree->rows;
+	column->places += share * tree->npages * Max(tree->parts, 1);
+	column->checked += share * checked_rows(tree);
+	if (tree->false_pages > 0)	/* not if it is NaN */
+		column->false_pages += share * tree->false_pages;
+	column->leaves += tree->nleaves;
+}
 
-	if (ntrees == 1 || may_read(limit, entry->info))
-		info = rencoder_run_read_trees(index, entry, ntrees, kept, NULL, &fault);
-	for (int col = 0; col < query->natts; col++)
+static void
+add_null_tree(const RencoderRunColumn *tree, double share, RencoderCostRunColumn *column)
+{
+	column->null_entries += share * tree->entries;
+	column->null_rows += share * tree->rows;
+	column->null_leaves += tree->nleaves;
+
+	/* What they name that are rare, or common but do not fill pages. */
+	column->null_part = Max(column->null_part, Max(tree->part_rows, RENC_COARSE));
+}
+
+/* Adds what runs say of a column, and multiplies it for those that were not read. */
+static void
+add_column(const RencoderCostRuns *runs, const RencoderQuery *query, int col,
+		   RencoderCostRunColumn *column)
+{
+	const RencoderColumnQuery *q = &query->column[col];
+	double		pages = 0;
+	double		times;
+	int			searched = 0;
+	int			known = 0;
+
+	for (int i = 0; i < runs->nbase; i++)
 	{
-		RencoderCostRunColumn *column = &runs->column[col];
+		const RencoderCostBase *base = &runs->base[i];
+		const RencoderRunColumn *tree;
 
-		if (info == NULL)
-		{
-			column->between = column->found = -1;
+		searched += base->searched;
+		if (base->info == NULL)
 			continue;
+		pages += base->pages;
+		tree = &base->info->column[col];
+		add_tree(tree, base->share, column);
+		if (base->searched)
+		{
+			known++;
+			column->trees += tree->nleaves > 0;
+			column->inner_pages += Max(Min(tree->level, RENC_RUN_MAX_LEVEL), 0);
 		}
-		column->entries += (double) info->column[col].entries;
-		column->rows += (double) info->column[col].rows;
-		column->places += (double) info->column[col].npages * Max(info->column[col].parts, 1);
-		column->checked += checked_rows(&info->column[col]);
-		column->leaves += info->column[col].nleaves;
-		column->trees += info->column[col].nleaves > 0;
-		column->inner_pages += Max(Min(info->column[col].level, RENC_RUN_MAX_LEVEL), 0);
-		if (info->column[col].false_pages > 0)	/* not if it is NaN */
-			column->false_pages += info->column[col].false_pages;
-		if (query->column[col].wants_null || query->column[col].wants_values)
-			add_run_nulls(&info->column[rencoder_run_null_tree(query->natts, col)], column);
-		if (may_rank && query->column[col].has_keys && column->between >= 0 && column->found >= 0)
-			rank_column(index, query, info, col, &asked[col], limit, column);
+		if (q->wants_null || q->wants_values)
+			add_null_tree(&base->info->column[rencoder_run_null_tree(query->natts, col)], base->share,
+						  column);
 	}
-	if (info != NULL)
-		pfree(info);
+	column->trees *= (double) searched / Max(known, 1);
+	column->inner_pages *= (double) searched / Max(known, 1);
+	times = pages > 0 ? runs->covered / pages : 1;
+	column->entries *= times;
+	column->rows *= times;
+	column->places *= times;
+	column->checked *= times;
+	column->false_pages *= times;
+	column->leaves *= times;
+	column->null_entries *= times;
+	column->null_rows *= times;
+	column->null_leaves *= times;
+}
+
+/* Does a scan read a run at all?  Of most young ones the catalog says that it need not. */
+static bool
+may_find_in_run(RencoderQuery *query, bool may_look, const RencoderRunEntry *entry)
+{
+	const RencoderKeySet *keys;
+
+	if (!may_look || !query->column[0].has_keys || entry->keyless)
+		return true;
+	keys = rencoder_key_get_set(query, 0, entry->first.coder);
+	return keys == NULL || rencoder_key_set_meets_bounds(keys, entry->first.least, entry->first.greatest);
+}
+
+/* Notes the base runs that cover pages, the largest first, and how many pages are covered. */
+static void
+find_base_runs(const RencoderCopies *copies, RencoderCostRuns *runs)
+{
+	const RencoderCatalog *catalog = &copies->catalog;
+	double		pages[RENCODER_MAX_RUNS] = {0};
+
+	runs->base = palloc(Max(catalog->n, 1) * sizeof(RencoderCostBase));
+	for (int i = 0; i < copies->nsegments; i++)
+	{
+		const RencoderSegment *segment = &copies->segment[i];
+
+		if (segment->run == NULL)
+			runs->uncovered += segment->to - segment->from;
+		else if (segment->run->kind == RENCODER_RUN_MATRIX)
+			runs->matrix_pages += segment->to - segment->from;
+		else
+			pages[segment->run - catalog->entry] += segment->to - segment->from;
+	}
+	for (uint32 i = 0; i < catalog->n; i++)
+	{
+		const RencoderRunEntry *entry = &catalog->entry[i];
+		int			at = runs->nbase;
+
+		if (pages[i] == 0)
+			continue;
+		for (; at > 0 && runs->base[at - 1].pages < pages[i]; at--)
+			runs->base[at] = runs->base[at - 1];
+		runs->base[at].entry = entry;
+		runs->base[at].info = NULL;
+		runs->base[at].pages = pages[i];
+		runs->base[at].share = pages[i] / Max(Min(entry->to, copies->nblocks) - entry->from, 1);
+		runs->nbase++;
+		runs->covered += pages[i];
+	}
 }
 
 void
-rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderKept *kept,
-						RencoderQuery *query, bool may_rank, const RencoderCostAsked *asked,
-						RencoderCostRuns *runs)
+rencoder_cost_runs_read(Relation index, Snapshot snapshot, RencoderCopies *copies, RencoderQuery *query,
+						bool may_look, RencoderCostRuns *runs)
 {
-	ReadLimit	limit = {index, MAX_RUN_PAGES};
-	RencoderWorkspace *workspace;
-	MemoryContext caller;
+	const RencoderCatalog *catalog = &copies->catalog;
+	int64		npages = 0;
 
+	rencoder_copies_begin(copies, index, snapshot, &npages);
+	find_base_runs(copies, runs);
+	runs->pages_left = MAX_INFO_PAGES;
+	runs->ntrees = asked_trees(query);
+	runs->pages_per_range = rencoder_meta_get(index)->pages_per_range;
 	runs->column = palloc0(query->natts * sizeof(RencoderCostRunColumn));
+	for (int i = 0; i < runs->nbase; i++)
+	{
+		RencoderCostBase *base = &runs->base[i];
+		const char *fault;
+
+		if (runs->ntrees <= 1 || may_read(runs, index, base->entry->info))
+			base->info = rencoder_run_read_trees(index, base->entry, runs->ntrees, &copies->pages, NULL,
+												 &fault);
+		base->searched = may_find_in_run(query, may_look, base->entry);
+		runs->info_pages += base->searched && runs->ntrees > 1;
+	}
 	for (int col = 0; col < query->natts; col++)
 	{
-		runs->column[col].between = runs->column[col].found = may_rank ? 0 : -1;
-		limit.pages_left += ELEMENT_PAGES * asked[col].sampled;
+		runs->column[col].between = runs->column[col].found = -1;
+		if (rencoder_column_is_asked(&query->column[col]))
+			add_column(runs, query, col, &runs->column[col]);
 	}
-	workspace = rencoder_workspace_borrow();
-	caller = MemoryContextSwitchTo(workspace->context);
-	for (uint32 i = 0; i < lists->list.n; i++)
+	for (uint32 i = 0; i < catalog->n; i++)
 	{
-		const RencoderRunEntry *entry = &lists->list.entry[i];
+		const RencoderRunEntry *entry = &catalog->entry[i];
 
-		if (entry->state != RENCODER_RUN_LIVE)
+		if (runs->column[0].coder == 0)
+			runs->column[0].coder = entry->first.coder;
+		if (entry->state != RENCODER_RUN_LIVE || entry->kind != RENCODER_RUN_DELTA)
 			continue;
-		runs->info_pages += asked_trees(query) > 1;
-		if (entry->kind == RENCODER_RUN_BASE)
-		{
-			add_base_run_cost(index, entry, kept, query, may_rank, asked, &limit, runs);
-			continue;
-		}
+		runs->info_pages += runs->ntrees > 1;
 		runs->delta_pages += entry->npages;
 		runs->delta_descent += 1 + ceil(log(Max(entry->npages, 1.0)) / log(FANOUT));
 	}
-	if (lists->list.n > RENCODER_META_RUNS)
-		runs->info_pages++;
-	runs->pending_pages = (double) rencoder_pending_pages(&lists->pending);
-	MemoryContextSwitchTo(caller);
-	rencoder_workspace_give_back(workspace);
+	runs->info_pages += Max(npages - 1, 0);
+	runs->pending_pages = (double) rencoder_pending_pages(&catalog->pending);
 }
 
 double

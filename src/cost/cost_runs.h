@@ -1,17 +1,20 @@
 /*
  * cost_runs.h
- *		What the planner learns from the runs of an index.
+ *		What the planner learns from the catalog and the runs of an index.
  */
 #ifndef RENCODER_COST_RUNS_H
 #define RENCODER_COST_RUNS_H
 
 #include "key/key.h"
-#include "store/kept_pages.h"
-#include "store/run_list.h"
+#include "scan/scan_copies.h"
 
-/* The trees of a column, of all base runs together. */
+/*
+ * The trees of a column, of all base runs together, as far as pages are covered by them: what is
+ * made out of date by newer runs does not count.
+ */
 typedef struct RencoderCostRunColumn
 {
+	uint32		coder;			/* of the largest run */
 	double		entries;
 	double		rows;
 	double		places;			/* of the table, that entries name */
@@ -42,14 +45,26 @@ typedef struct RencoderCostRunColumn
 								 * names */
 } RencoderCostRunColumn;
 
+struct RencoderCostBase;
+
 typedef struct RencoderCostRuns
 {
+	double		covered;		/* pages of the table that base runs cover */
+	double		matrix_pages;	/* that matrices cover */
+	double		pages_per_range;	/* of these */
+	double		uncovered;		/* and others: every scan reads them */
 	double		info_pages;		/* the list, and pages that describe runs */
 	double		pending_pages;
 	double		delta_descent;	/* pages of all delta runs that one search
 								 * reads */
 	double		delta_pages;	/* all that there are */
 	RencoderCostRunColumn *column;
+
+	/* Private. */
+	int			pages_left;		/* to be read, at most */
+	int			ntrees;			/* of a run, up to the last that is asked */
+	int			nbase;
+	struct RencoderCostBase *base;
 } RencoderCostRuns;
 
 /* What a column is asked for. */
@@ -63,15 +78,21 @@ typedef struct RencoderCostAsked
 } RencoderCostAsked;
 
 /*
- * Reads what the base runs of a list say of themselves.  If "may_rank", base runs are
- * also asked how many entries lie between the bounds of the query, which all must be
- * known; where that takes more than a few pages, it stays unknown.  asked[] is of the
- * columns; "kept" has the pages that describe runs; *runs is zero, and its columns are allocated.
- * Locks: pages of runs share, one at a time, released.  No error if a page is damaged.
+ * Reads what the catalog, which is copied unless it has been, and the base runs say of themselves;
+ * *runs is zero.  In the current memory context, as long as all that follows.  Keys are compared
+ * with constants if "may_look".  Locks:
+ * catalog, then pages of runs share, one at a time, released.  No error if a page of a run is
+ * damaged.
  */
-extern void rencoder_cost_runs_read(Relation index, const RencoderRuns *list, RencoderKept *kept,
-									RencoderQuery *query, bool may_rank, const RencoderCostAsked *asked,
-									RencoderCostRuns *runs);
+extern void rencoder_cost_runs_read(Relation index, Snapshot snapshot, RencoderCopies *copies,
+									RencoderQuery *query, bool may_look, RencoderCostRuns *runs);
+
+/*
+ * Asks base runs how many entries lie between the bounds of the query, which all must be known;
+ * where that takes more than a few pages, it stays unknown.  asked[] is of the columns.
+ */
+extern void rencoder_cost_runs_rank(Relation index, RencoderQuery *query,
+									const RencoderCostAsked *asked, RencoderCostRuns *runs);
 
 /* Rows that a scan checks for so many entries, of pages with "rows_per_page" of them. */
 extern double rencoder_cost_runs_checked_rows(const RencoderCostRunColumn *column, double entries,

@@ -54,10 +54,6 @@
 /* A window read, in heap pages, both in shared buffers. */
 #define WINDOW_COST			0.02
 
-/* A group is searched for so many times more, while one finds a shape that costs so much less. */
-#define MOST_AGAIN			3
-#define WORTH_MORE			0.95
-
 /*
  * Real queries that are enough; with fewer, own values count, too.  With more
  * they do not, as insurance against other queries to come: on random keys and
@@ -85,17 +81,6 @@ rencoder_designer_create(Relation index, const RencoderMeta *meta, double table_
 	return designer;
 }
 
-void
-rencoder_designer_resume(RencoderDesigner *designer, int col, const RencoderConfig *previous,
-						 uint64 stamp)
-{
-	RencoderFound *found = &designer->found[col];
-
-	if (rencoder_is_configured(previous) &&
-		stamp == rencoder_designer_stamp(designer, col, previous->coder))
-		found->known = renc_shape_unpack(previous->shape, &found->shape, NULL);
-}
-
 /* Are the keys of a column of the collector in Z-order? */
 static bool
 design_is_boxed(const RencoderDesigner *designer, int col)
@@ -111,12 +96,6 @@ load_design_queries(RencoderDesigner *designer, int col, uint32 generation)
 								designer->first_column + col, design_is_boxed(designer, col),
 								generation, designer->context);
 	return &designer->queries[col];
-}
-
-uint64
-rencoder_designer_stamp(RencoderDesigner *designer, int col, uint32 coder)
-{
-	return load_design_queries(designer, col, coder)->stamp;
 }
 
 /*
@@ -135,14 +114,14 @@ typedef struct ColumnKeys
 } ColumnKeys;
 
 static void
-gather_design_keys(const RencoderCollector *c, int col, ColumnKeys *k)
+gather_design_keys(const RencoderRangeKeys *c, int col, ColumnKeys *k)
 {
 	static uint64 near[KEYS_OF_NONE];
 
 	memset(k, 0, sizeof(*k));
 	for (int slot = 0; slot < c->nslots; slot++)
 	{
-		renc_keys	keys = rencoder_collect_keys(c, col, slot);
+		renc_keys	keys = rencoder_range_keys_get(c, col, slot);
 
 		if (keys.n == 0)
 			continue;
@@ -315,7 +294,7 @@ designs_are_alike(const renc_shape *a, const renc_shape *b)
 }
 
 double
-rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, int col,
+rencoder_design_column(RencoderDesigner *designer, const RencoderRangeKeys *c, int col,
 					   double min_capacity, RencoderConfig *config)
 {
 	RencoderFound *found = &designer->found[col];
@@ -345,60 +324,4 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 	}
 	renc_shape_pack(&found->shape, config->shape);
 	return found->fpr;
-}
-
-void
-rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, int col,
-					  double min_capacity, const RencoderConfig *present,
-					  RencoderConfig *config,
-					  RencoderPrediction *now, RencoderPrediction *best)
-{
-	ColumnKeys	k;
-	renc_shape	rule;
-	renc_shape	shape;
-	renc_trial_input in;
-	renc_choice choice;
-	double		work;
-
-	config->coder = present->coder;
-	now->fpr = now->cost = best->fpr = best->cost = -1;
-	gather_design_keys(c, col, &k);
-	design_size(designer, &k, min_capacity, config);
-	design_by_rule(designer, col, &k, &rule);
-	shape = rule;
-	work = prepare_design_trial(designer, col, &k, config, true, &in);
-	if (work > 0)
-	{
-		bool		filter = rencoder_is_configured(present) &&
-			renc_shape_unpack(present->shape, &shape, NULL);
-
-		/*
-		 * The present filters may be smaller or larger than new ones would
-		 * be.
-		 */
-		if (filter)
-			in.nwindows = present->nwindows;
-		make_room_for_design(designer, &in);
-		if (renc_shape_search(designer->trial, &in, &rule, &shape, work, &choice))
-		{
-			renc_choice more = choice;
-
-			/* Else the next one to look would go on from there. */
-			for (int i = 0; i < MOST_AGAIN && more.best.cost < WORTH_MORE * more.now.cost; i++)
-			{
-				renc_shape_search(designer->trial, &in, &rule, &choice.shape, work, &more);
-				choice.shape = more.shape;
-				choice.best = more.best;
-			}
-			if (filter)
-			{
-				now->fpr = choice.now.fpr;
-				now->cost = choice.now.cost;
-			}
-			best->fpr = choice.best.fpr;
-			best->cost = choice.best.cost;
-			shape = choice.shape;
-		}
-	}
-	renc_shape_pack(&shape, config->shape);
 }

@@ -1,6 +1,6 @@
 /*
  * filter_design.h
- *		Choosing shape and size of the filters of a column of a group.
+ *		Choosing shape and size of the filters of a column of a block.
  *
  * The shape is the one with the least cost in trials with a sample of queries
  * (src/filter/renc_shape_search.h): those that the index was given or has recorded,
@@ -64,14 +64,6 @@ typedef struct RencoderDesigner
 	renc_own_box *box;			/* and for those that are made, of boxes */
 } RencoderDesigner;
 
-/* What is expected of a configuration. */
-typedef struct RencoderPrediction
-{
-	double		fpr;			/* share of ranges without match that pass;
-								 * -1: unknown */
-	double		cost;			/* of a query in the group, in heap pages */
-} RencoderPrediction;
-
 /*
  * Lives in the current memory context.  Reads the index's query samples when
  * they are needed first.
@@ -81,37 +73,13 @@ extern RencoderDesigner *rencoder_designer_create(Relation index,
 												  double table_ranges);
 
 /*
- * The search for a column goes on from the configuration of the group before, of the
- * same coder, if the same queries were known then ("stamp").
- */
-extern void rencoder_designer_resume(RencoderDesigner *designer, int col,
-									 const RencoderConfig *previous, uint64 stamp);
-
-/*
  * Chooses for a column from the collected keys of some of its ranges (all
  * slots of the collector).  "min_capacity": distinct keys that the filters should be
  * made for at least (0 if all ranges are full ones).  config->coder says by which coder
  * the keys are made, and is kept.  Returns the share of ranges without a match that
  * are expected to pass; -1: unknown.
  */
-extern double rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c,
+extern double rencoder_design_column(RencoderDesigner *designer, const RencoderRangeKeys *c,
 									 int col, double min_capacity, RencoderConfig *config);
-
-/*
- * A number that tells the real queries known of a column from others; 0: there
- * are none.  "coder" is the generation of its keys.
- */
-extern uint64 rencoder_designer_stamp(RencoderDesigner *designer, int col, uint32 coder);
-
-/*
- * The same for a group that has a configuration already ("present", of the
- * same coder): predicts what is to be expected of it and of the one chosen, and
- * searches as long as it takes.
- */
-extern void rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c,
-								  int col, double min_capacity,
-								  const RencoderConfig *present,
-								  RencoderConfig *config, RencoderPrediction *now,
-								  RencoderPrediction *best);
 
 #endif							/* RENCODER_FILTER_DESIGN_H */

@@ -142,40 +142,6 @@ renc_window_fill(uint8_t *image, int width, unsigned int slot,
 	}
 }
 
-bool
-renc_window_has_bits(const uint8_t *window, int width, uint32_t rows, renc_mask slots)
-{
-	for (int b = 0; b < width; b++, window += rows)
-	{
-		uint8_t		asked = renc_mask_band(slots, b);
-		uint8_t		found = 0;
-
-		for (uint32_t r = 0; r < rows && asked != 0; r++)
-			found |= window[r];
-		if (found & asked)
-			return true;
-	}
-	return false;
-}
-
-bool
-renc_window_clear(uint8_t *window, int width, uint32_t rows, renc_mask slots)
-{
-	uint8_t		found = 0;
-
-	for (int b = 0; b < width; b++, window += rows)
-	{
-		uint8_t		gone = renc_mask_band(slots, b);
-
-		for (uint32_t r = 0; r < rows && gone != 0; r++)
-		{
-			found |= window[r] & gone;
-			window[r] &= (uint8_t) ~gone;
-		}
-	}
-	return found != 0;
-}
-
 uint32_t
 renc_band_count_bits(const uint8_t *band, uint32_t rows, int bit)
 {

@@ -104,17 +104,6 @@ renc_window_row(const uint8_t *window, int width, uint32_t rows, uint32_t row,
 	return among;
 }
 
-/*
- * Is a bit of the slots in "slots" set?  Here and below, the first bands of a window
- * are a window of less width.
- */
-extern bool renc_window_has_bits(const uint8_t *window, int width, uint32_t rows,
-								 renc_mask slots);
-
-/* Clears the bits of the slots in "slots"; true if one was set. */
-extern bool renc_window_clear(uint8_t *window, int width, uint32_t rows,
-							  renc_mask slots);
-
 /* Set bits of the slot in bit "bit" of a band. */
 extern uint32_t renc_band_count_bits(const uint8_t *band, uint32_t rows, int bit);
 

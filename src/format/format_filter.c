@@ -1,6 +1,6 @@
 /*
  * format_filter.c
- *		Filters: making slabs, clearing and counting bits, verifying them.
+ *		Filters: making slabs, verifying them.
  */
 #include "format/format_filter_work.h"
 
@@ -32,7 +32,7 @@ rencoder_filter_width(int slice)
 }
 
 renc_mask
-rencoder_filter_keys(const RencoderConfig *config, const RencoderCollector *c, int col,
+rencoder_filter_keys(const RencoderConfig *config, const RencoderRangeKeys *c, int col,
 					 renc_mask slots, renc_keys *ranges)
 {
 	renc_mask	always = renc_mask_none();
@@ -48,7 +48,7 @@ rencoder_filter_keys(const RencoderConfig *config, const RencoderCollector *c, i
 		if (!range->keyless &&
 			(range->distinct <= KEYS_OF_A_WINDOW ||
 			 !renc_rule_overfull(range->distinct, config->capacity)))
-			ranges[slot] = rencoder_collect_keys(c, col, slot);
+			ranges[slot] = rencoder_range_keys_get(c, col, slot);
 		else
 			renc_mask_set(&always, slot);
 	}
@@ -89,87 +89,24 @@ unpack_filter_shape(const RencoderConfig *config, renc_shape *shape)
 		elog(ERROR, "%s", fault);
 }
 
-struct RencoderFilling
-{
-	const RencoderConfig *config;
-	int			nbands;
-	renc_shape	shape;
-	char	   *image;
-};
-
-/* Windows of so many bands, with room for those that the last page of a slab has besides. */
-static RencoderFilling *
-begin_filling_filter(const RencoderConfig *config, int nbands)
-{
-	RencoderFilling *f = palloc(sizeof(RencoderFilling));
-	Size		nwindows = (Size) rencoder_filter_npages(config) * WINDOWS_PER_PAGE(config->width);
-
-	f->config = config;
-	f->nbands = nbands;
-	unpack_filter_shape(config, &f->shape);
-	f->image = MemoryContextAllocExtended(CurrentMemoryContext, nwindows * WINDOW_SIZE(nbands),
-										  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	return f;
-}
-
-RencoderFilling *
-rencoder_filling_begin(const RencoderConfig *config)
-{
-	return begin_filling_filter(config, config->width);
-}
-
-void
-rencoder_filling_add(RencoderFilling *f, unsigned int slot, const renc_keys *keys)
-{
-	renc_window_fill((uint8 *) f->image, f->nbands, slot, &f->shape,
-					 f->config->nwindows, RENCODER_ROWS, keys->key, keys->n);
-}
-
-char *
-rencoder_filling_finish(RencoderFilling *f)
-{
-	char	   *image = f->image;
-
-	pfree(f);
-	return image;
-}
-
-char *
-rencoder_filter_make_bands_image(const RencoderConfig *config, const renc_keys *ranges, int nbands)
-{
-	RencoderFilling *f = begin_filling_filter(config, nbands);
-
-	for (int slot = 0; slot < RENC_SLICE_RANGES * nbands; slot++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (ranges[slot].n > 0)
-			rencoder_filling_add(f, slot, &ranges[slot]);
-	}
-	return rencoder_filling_finish(f);
-}
-
 char *
 rencoder_filter_make_image(const RencoderConfig *config, const renc_keys *ranges)
 {
-	return rencoder_filter_make_bands_image(config, ranges, config->width);
-}
+	Size		nwindows = (Size) rencoder_filter_npages(config) * WINDOWS_PER_PAGE(config->width);
+	renc_shape	shape;
+	char	   *image = MemoryContextAllocExtended(CurrentMemoryContext,
+												   nwindows * WINDOW_SIZE(config->width),
+												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
-void
-rencoder_filter_write(const RencoderSlab *slab, const char *image, bool log)
-{
-	for (uint32 i = 0; i < slab->extent.npages; i++)
+	unpack_filter_shape(config, &shape);
+	for (int slot = 0; slot < RENC_SLICE_RANGES * (int) config->width; slot++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		rencoder_wal_write_fresh(slab->index, slab->extent.start + i, RENCODER_PAGE_WINDOWS,
-								 image + (Size) i * RENCODER_PAYLOAD_SIZE, log);
+		if (ranges[slot].n > 0)
+			renc_window_fill((uint8 *) image, config->width, slot, &shape, config->nwindows,
+							 RENCODER_ROWS, ranges[slot].key, ranges[slot].n);
 	}
-}
-
-/* Bands in use of each window of a page. */
-static int
-filter_bands_in_use(const RencoderSlab *slab, Page page)
-{
-	return rencoder_slab_is_whole(slab) ? rencoder_page_bands(page) : (int) slab->config->width;
+	return image;
 }
 
 /* Window i of a page. */
@@ -177,87 +114,6 @@ static uint8 *
 filter_window_of_page(const RencoderSlab *slab, Page page, int i)
 {
 	return (uint8 *) RencoderPageGetPayload(page) + i * WINDOW_SIZE(slab->config->width);
-}
-
-void
-rencoder_filter_clear(const RencoderSlab *slab, renc_mask slots)
-{
-	int			nwindows = WINDOWS_PER_PAGE(slab->config->width);
-
-	for (uint32 i = 0; i < slab->extent.npages; i++)
-	{
-		Buffer		buf = rencoder_page_read(slab->index, slab->extent.start + i,
-											 BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_WINDOWS);
-		Page		page = BufferGetPage(buf);
-		int			bands = filter_bands_in_use(slab, page);
-		RencoderWal *wal = NULL;
-
-		for (int w = 0; w < nwindows; w++)
-		{
-			if (!renc_window_has_bits(filter_window_of_page(slab, page, w), bands, RENCODER_ROWS,
-									  slots))
-				continue;
-			if (wal == NULL)
-			{
-				wal = rencoder_wal_begin(slab->index, true);
-				page = rencoder_wal_register(wal, buf);
-			}
-			renc_window_clear(filter_window_of_page(slab, page, w), bands, RENCODER_ROWS, slots);
-		}
-		if (wal != NULL)
-			rencoder_wal_finish(wal);
-		UnlockReleaseBuffer(buf);
-		CHECK_FOR_INTERRUPTS();
-	}
-}
-
-/* INV-5: pages are covered, but for those of whole width, which have no bits above pd_lower. */
-static void
-check_filter_page(const RencoderSlab *slab, BlockNumber blkno)
-{
-	Buffer		buf = rencoder_page_read(slab->index, blkno, BUFFER_LOCK_SHARE,
-										 RENCODER_PAGE_WINDOWS);
-	Page		page = BufferGetPage(buf);
-	PageHeader	phdr = (PageHeader) page;
-	const char *fault = NULL;
-
-	if (!rencoder_slab_is_whole(slab) && phdr->pd_lower != phdr->pd_upper)
-		fault = "The page's free space pointers are wrong.";
-	for (int i = phdr->pd_lower; i < phdr->pd_upper && fault == NULL; i++)
-	{
-		if (page[i] != 0)
-			fault = "A bit is set beyond the bands in use.";
-	}
-	UnlockReleaseBuffer(buf);
-	if (fault != NULL)
-		rencoder_page_corrupted(slab->index, blkno, fault);
-}
-
-void
-rencoder_filter_check_extent(const RencoderSlab *slab)
-{
-	const char *fault = rencoder_filter_config_fault(slab->config);
-	uint32		npages;
-
-	if (fault != NULL)
-		rencoder_page_corrupted(slab->index, slab->extent.start, fault);
-	npages = rencoder_filter_npages(slab->config);
-	if (slab->extent.npages != npages)
-		rencoder_page_corrupted(slab->index, slab->extent.start,
-								psprintf("The extent has %u pages; %u windows need %u.",
-										 slab->extent.npages,
-										 slab->config->nwindows, npages));
-}
-
-void
-rencoder_filter_check(const RencoderSlab *slab)
-{
-	rencoder_filter_check_extent(slab);
-	for (uint32 i = 0; i < slab->extent.npages; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		check_filter_page(slab, slab->extent.start + i);
-	}
 }
 
 bool
@@ -286,17 +142,4 @@ rencoder_filter_has_key(const RencoderSlab *slab, unsigned int slot, uint64 key,
 		UnlockReleaseBuffer(buf);
 	}
 	return has;
-}
-
-char *
-rencoder_filter_describe(const RencoderConfig *config)
-{
-	renc_shape	shape;
-	const char *reason;
-	char		buf[512];
-
-	if (!renc_shape_unpack(config->shape, &shape, &reason))
-		return psprintf("invalid: %s", reason);
-	renc_shape_describe(&shape, buf, sizeof(buf));
-	return pstrdup(buf);
 }

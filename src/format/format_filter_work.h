@@ -21,11 +21,4 @@
 /* Bytes of a window. */
 #define WINDOW_SIZE(width)			((size_t) RENCODER_ROWS * (width))
 
-/*
- * The image of some bands of a matrix of width 16: windows of "nbands" bands, for the keys
- * of 8 * nbands ranges; palloc'd, possibly huge.
- */
-extern char *rencoder_filter_make_bands_image(const RencoderConfig *config, const renc_keys *ranges,
-											  int nbands);
-
 #endif							/* RENCODER_FORMAT_FILTER_WORK_H */

@@ -28,8 +28,9 @@ typedef struct KeyOperator
 	StrategyNumber strategy;
 	Oid			collation;
 	int			procnum;		/* which support function "proc" is */
-	FmgrInfo	proc;
-	FmgrInfo	bound;			/* support function 2, if there is one to ask */
+	FmgrInfo   *proc;
+	FmgrInfo   *bound;			/* support function 2, or NULL */
+	FmgrInfo	room[2];		/* for these, where the index has none at hand */
 } KeyOperator;
 
 /* Whose support functions are asked for. */
@@ -143,6 +144,16 @@ rencoder_key_can_use_operator(Oid opfamily, Oid opcintype, int strategy, Oid rig
 	return can_use_scan_key_operator(&f, strategy, righttype, collation);
 }
 
+/* Looks a support function up, unless the index has it at hand. */
+static FmgrInfo *
+look_up_scan_key_function(const KeyFamily *f, Oid right, int procnum, Oid proc, FmgrInfo *room)
+{
+	if (right == f->left && index_getprocid(f->index, f->col + 1, procnum) == proc)
+		return index_getprocinfo(f->index, f->col + 1, procnum);
+	fmgr_info(proc, room);
+	return room;
+}
+
 /* The operator of a scan key, which is usable. */
 static void
 find_scan_key_operator(Relation index, const ScanKeyData *skey, KeyOperator *op)
@@ -151,11 +162,13 @@ find_scan_key_operator(Relation index, const ScanKeyData *skey, KeyOperator *op)
 	KeyFamily	f = scan_key_column_family(index, col);
 	Oid			right = OidIsValid(skey->sk_subtype) ? skey->sk_subtype : f.left;
 	Oid			bound = InvalidOid;
+	Oid			proc;
 
 	op->strategy = skey->sk_strategy;
 	op->collation = index->rd_indcollation[col];
-	fmgr_info(find_scan_key_function(&f, right, op->strategy, &op->procnum), &op->proc);
-	op->bound.fn_oid = InvalidOid;
+	proc = find_scan_key_function(&f, right, op->strategy, &op->procnum);
+	op->proc = look_up_scan_key_function(&f, right, op->procnum, proc, &op->room[0]);
+	op->bound = NULL;
 	if (op->procnum == RENCODER_PROC_INTERVALS)
 		return;
 	if (f.left != right)
@@ -164,7 +177,7 @@ find_scan_key_operator(Relation index, const ScanKeyData *skey, KeyOperator *op)
 		(op->strategy == BTLessStrategyNumber || op->strategy == BTGreaterStrategyNumber))
 		bound = find_scan_key_proc(&f, right, right, RENCODER_PROC_BOUND);
 	if (OidIsValid(bound))
-		fmgr_info(bound, &op->bound);
+		op->bound = look_up_scan_key_function(&f, right, RENCODER_PROC_BOUND, bound, &op->room[1]);
 }
 
 /* Adds the keys of the column's values for which "x operator bound" may hold. */
@@ -207,15 +220,15 @@ add_scan_key_value(KeyOperator *op, Datum value, RencoderOperand *operand)
 	{
 		case RENCODER_PROC_INTERVALS:
 		case RENCODER_PROC_ORDER:
-			FunctionCall3Coll(&op->proc, op->collation, value,
+			FunctionCall3Coll(op->proc, op->collation, value,
 							  Int16GetDatum(op->strategy), PointerGetDatum(operand));
 			return;
 		case RENCODER_PROC_CODED_KEY:
-			key = (uint64) DatumGetInt64(FunctionCall2Coll(&op->proc, op->collation, value,
+			key = (uint64) DatumGetInt64(FunctionCall2Coll(op->proc, op->collation, value,
 														   PointerGetDatum(&encoding)));
 			break;
 		default:
-			key = (uint64) DatumGetInt64(FunctionCall1Coll(&op->proc, op->collation, value));
+			key = (uint64) DatumGetInt64(FunctionCall1Coll(op->proc, op->collation, value));
 			break;
 	}
 	if (encoding.keyless)
@@ -225,8 +238,8 @@ add_scan_key_value(KeyOperator *op, Datum value, RencoderOperand *operand)
 	}
 	bound.coder = operand->coder;
 	bound.lt = bound.le = bound.ge = bound.gt = key;
-	if (OidIsValid(op->bound.fn_oid))
-		FunctionCall2Coll(&op->bound, op->collation, value, PointerGetDatum(&bound));
+	if (op->bound != NULL)
+		FunctionCall2Coll(op->bound, op->collation, value, PointerGetDatum(&bound));
 	add_scan_key_bound(operand->intervals, op->strategy, &bound);
 }
 

@@ -1,6 +1,6 @@
 /*
  * build.c
- *		CREATE INDEX: group after group, or several at a time.
+ *		CREATE INDEX: one run of all of the table, read by one process, or by several.
  *
  * Nobody else sees the pages, so nothing is logged until the end, where the
  * whole fork is (log_newpage_range).
@@ -10,6 +10,7 @@
 #include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
@@ -23,10 +24,12 @@
 #include "utils/syscache.h"
 
 #include "base/options.h"
+#include "design/run_samples.h"
 #include "design/sample_record.h"
-#include "make/build_run.h"
-#include "store/run_pages.h"
-#include "table/coder_columns.h"
+#include "make/build_parallel.h"
+#include "make/choose.h"
+#include "make/make_matrices.h"
+#include "table/heap_read.h"
 
 /*
  * Under a nondeterministic collation strings may be equal that are not the
@@ -52,7 +55,7 @@ refuse_collations(Relation index)
 
 /*
  * PostgreSQL takes an index that hands out rows for one that can find conflicts.  This one could,
- * but each row would be compared with all that came to unsummarized ranges.
+ * but each row would be compared with all that are behind the frontier.
  */
 static void
 refuse_build_for_exclusion(Relation index, const IndexInfo *indexInfo)
@@ -134,21 +137,20 @@ warn_of_other_operators(Relation index)
 }
 
 /*
- * The metapage, the coders, pages for query samples, and what to do next.
+ * The metapage, the coders, pages for query samples.
  *
  * Training evaluates expressions of the index: functions that may add rows to the
- * table, whose inserter found no group to put them in.  So the size that counts is
- * read last.
+ * table, whose inserter found no run to put them in.  So the size that counts is
+ * read last; it is returned.
+ *
+ * To scan less than some pages costs less than an index would.  And CREATE INDEX CONCURRENTLY has its
+ * rows read in its second phase (vacuum.c).
  */
-static void
-prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *plan)
+static BlockNumber
+prepare(RencoderReadRows *rows)
 {
-	uint32		pages_per_range;
-	RencoderColumnCoders coders;
-
-	memset(plan, 0, sizeof(*plan));
-	plan->places = renc_whole_pages();
-	pages_per_range = rencoder_options_build_pages_per_range(index, RelationGetNumberOfBlocks(heap));
+	Relation	index = rows->index;
+	BlockNumber nblocks = RelationGetNumberOfBlocks(rows->heap);
 
 	/* TRUNCATE in the table's own transaction leaves the old caches here. */
 	if (index->rd_amcache != NULL)
@@ -156,23 +158,12 @@ prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *
 	index->rd_amcache = NULL;
 	rencoder_coders_forget(index);
 	rencoder_run_roots_forget(index);
-	rencoder_meta_create(index, MAIN_FORKNUM, pages_per_range,
+	rencoder_meta_create(index, MAIN_FORKNUM, rencoder_options_build_pages_per_range(index, nblocks),
 						 rencoder_options_bits_per_key(index));
-	rencoder_columns_train(heap, index, indexInfo, false, false, &coders);
-	memcpy(plan->coder, coders.generation, sizeof(plan->coder));
-	rencoder_sample_record_make_pages_in_build(heap, index);
-
-	plan->nblocks = RelationGetNumberOfBlocks(heap);
-	plan->nranges = rencoder_range_count(rencoder_meta_get(index), plan->nblocks);
-
-	/*
-	 * Scanning less than a batch of pages costs less than an index would. And
-	 * CREATE INDEX CONCURRENTLY has its rows summarized in its second phase
-	 * (vacuum.c).
-	 */
-	if (indexInfo->ii_Concurrent ||
-		(rencoder_options_pages_per_range(index) == 0 && plan->nranges < RENC_SLICE_RANGES))
-		plan->nranges = 0;
+	rencoder_columns_train(rows->heap, index, rows->indexInfo, false, false, &rows->coders);
+	rencoder_sample_record_make_pages_in_build(rows->heap, index);
+	nblocks = RelationGetNumberOfBlocks(rows->heap);
+	return !rows->indexInfo->ii_Concurrent && rencoder_choose_is_worth(index, nblocks) ? nblocks : 0;
 }
 
 /* No row goes into the index: but they are counted, and may be wrong. */
@@ -182,66 +173,104 @@ ignore_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 {
 }
 
-/* "run": NULL if the index is to have none. */
-static RencoderBuildTotals
-build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *plan,
-			   RencoderBuildRun *run)
+/*
+ * The command that functions run by this process would write in now.  Some leave
+ * their last command open (those in SQL), hence the increment, which does nothing
+ * if there was no writing.
+ */
+static CommandId
+command_during_build(void)
 {
-	RencoderRunSorter *sorter[RENCODER_MAX_TREES];
-	RencoderBuildProgress progress;
-	RencoderBuildGroup *build;
-	RencoderBuildTotals totals;
+	CommandCounterIncrement();
+	return GetCurrentCommandId(false);
+}
 
-	if (plan->nranges == 0)
+/*
+ * Reads all pages, by this process alone, and of an index of filters writes them.  False if functions of the index, or of its operator class, have
+ * written meanwhile: rows that they have added, on any page, may be no entries, as a table has no index
+ * until its first one is built.
+ */
+static bool
+read_serially(RencoderReadRows *rows, RencoderRunWriter *writer, BlockNumber nblocks)
+{
+	CommandId	command = command_during_build();
+
+	if (!rencoder_options_use_runs(rows->index))
+		(void) rencoder_make_matrices(rows, writer, 0, nblocks, nblocks, NULL, NULL);
+	else
+		rencoder_read_rows_begin(rows, rencoder_options_sort_memory(), nblocks, NULL, 0);
+	for (uint64 block = 0; block < nblocks && rencoder_options_use_runs(rows->index);
+		 block += RENCODER_BUILD_PIECE)
 	{
-		memset(&totals, 0, sizeof(totals));
-		totals.heap_tuples = table_index_build_scan(heap, index, indexInfo, false, true,
-													ignore_row, NULL, NULL);
-		totals.broken_hot_chain = indexInfo->ii_BrokenHotChain;
-		return totals;
+		rencoder_read_rows(rows, (BlockNumber) block,
+						   (BlockNumber) Min(nblocks - block, RENCODER_BUILD_PIECE));
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
+									 (int64) Min(nblocks, block + RENCODER_BUILD_PIECE));
 	}
-	plan->memory = rencoder_options_key_memory();
+	ereport(DEBUG1,
+			(errmsg_internal("index \"%s\": this process has read %u pages",
+							 RelationGetRelationName(rows->index), nblocks)));
+	return command_during_build() == command;
+}
 
-	if (run != NULL)
-		rencoder_build_run_begin_sorters(sorter, rencoder_meta_get(index)->natts,
-										 rencoder_options_sort_memory(),
-										 plan->nblocks * plan->places.parts, NULL, 0);
-	pg_atomic_init_u64(&progress.blocks, 0);
-	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, sorter,
-										true);
-	for (uint32 group = 0; group < rencoder_group_count(plan->nranges); group++)
-		rencoder_build_group_make(build, group);
-	totals = rencoder_build_group_finish(build);
-	if (run != NULL)
-		rencoder_build_run_finish(run, sorter, &totals);
-	return totals;
+/* Makes the run of the pages; one that may lack rows stays BUILDING, for the next maintenance to free. */
+static void
+build_run(RencoderReadRows *rows, BlockNumber nblocks)
+{
+	bool		sorts = rencoder_options_use_runs(rows->index);
+	RencoderRunWriter *writer = rencoder_run_writer_begin(rows->index, sorts ? RENCODER_RUN_BASE :
+														  RENCODER_RUN_MATRIX, 0, nblocks, 0, false);
+	RencoderNewRun made;
+	bool		complete = true;
+
+	if (writer == NULL)
+		elog(ERROR, "the catalog of new index \"%s\" is full", RelationGetRelationName(rows->index));
+	rows->places = rencoder_heap_choose_places(rows->heap, rows->index, 0, nblocks);
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, nblocks);
+	rencoder_build_report_phase(RENCODER_BUILD_READING);
+	if (!sorts || !rencoder_build_parallel(rows, nblocks))
+		complete = read_serially(rows, writer, nblocks);
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, nblocks);
+	if (sorts)
+	{
+		rencoder_read_rows_write(rows, writer, 0, nblocks, nblocks, true);
+		rencoder_build_end_parallel();
+	}
+	rencoder_run_writer_finish(writer, &made);
+	made.horizon = rows->horizon;
+	made.stamp = rencoder_run_samples_stamp(rows->index);
+	if (complete)
+		rencoder_catalog_publish(rows->index, &made, 1, 0, NULL, 0, false);
 }
 
 IndexBuildResult *
 rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 {
 	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
-	RencoderBuildPlan plan;
-	RencoderBuildTotals totals;
-	RencoderBuildRun *run;
+	RencoderReadRows *rows = palloc0(sizeof(RencoderReadRows));
+	BlockNumber nblocks;
 
 	refuse_collations(index);
 	refuse_build_for_exclusion(index, indexInfo);
 	/* Once; TRUNCATE in its own transaction and at commit builds it again. */
 	if (!is_rebuild(index))
 		warn_of_other_operators(index);
-	prepare(heap, index, indexInfo, &plan);
-	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, plan.nblocks);
-	rencoder_build_group_report_phase(RENCODER_BUILD_READING);
-	run = rencoder_build_run_begin(heap, index, &plan);
-	if (!rencoder_build_parallel(heap, index, indexInfo, &plan, run, &totals))
-		totals = build_serially(heap, index, indexInfo, &plan, run);
-	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, plan.nblocks);
-	rencoder_build_group_report_phase(RENCODER_BUILD_LOGGING);
-	indexInfo->ii_BrokenHotChain = totals.broken_hot_chain;
+	rows->heap = heap;
+	rows->index = index;
+	rows->indexInfo = indexInfo;
+	nblocks = prepare(rows);
+	if (nblocks > 0)
+	{
+		build_run(rows, nblocks);
+		indexInfo->ii_BrokenHotChain = rows->broken_hot_chain;
+	}
+	else
+		rows->heap_tuples = table_index_build_scan(heap, index, indexInfo, false, true,
+												   ignore_row, NULL, NULL);
+	rencoder_build_report_phase(RENCODER_BUILD_LOGGING);
 	rencoder_wal_log_fork(index, MAIN_FORKNUM);
-	result->heap_tuples = totals.heap_tuples;
-	result->index_tuples = totals.index_tuples;
+	result->heap_tuples = rows->heap_tuples;
+	result->index_tuples = rows->index_tuples;
 	return result;
 }
 

@@ -1,32 +1,22 @@
 /*
  * build_parallel.c
- *		Building the groups of a new index by several processes.
+ *		Reading the table for a new index by several processes.
  *
- * The leader makes metapage, coders, samples, the directory and header pages, which
- * groups share.  Then all processes, the leader too, take group after group from a
- * shared counter and build it as a serial build does.  Of groups there is nothing to merge: pages
- * come from extending the index, one process at a time (the lock for that holds between processes
- * of one parallel operation, too), and each group has a directory entry of its own.  The keys of a
- * run are sorted by the process that reads them; workers leave them in files, which the leader
- * merges.
- *
- * Which process builds which group depends on chance, and each goes on from the shape that
- * it has found for its first group.  So the shapes may differ from those of a serial build,
- * or of the next one.
+ * All processes, the leader too, take piece after piece of the table from a shared counter.  Keys are
+ * sorted by the process that reads them; workers leave them in files, which the leader merges.
  *
  * Processes scan the heap each by itself, with snapshots and horizons of their own.  The
  * worker's xmin is that of the leader's active snapshot, so what horizon.c says
- * of a process holds.  Under CREATE INDEX CONCURRENTLY the snapshots of the
- * groups may be later ones than the leader's; what they miss is inserted when
- * the index is validated, with a snapshot that is later still.
+ * of a process holds.
  */
-#include "make/build_run.h"
+#include "make/build_parallel.h"
 
 #include "access/genam.h"
 #include "access/parallel.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/index.h"
+#include "commands/progress.h"
 #include "executor/instrument.h"
 #include "pgstat.h"
 #include "storage/condition_variable.h"
@@ -43,70 +33,98 @@
 #define KEY_WAL_USAGE		UINT64CONST(0xFFB0000000000003)
 #define KEY_BUFFER_USAGE	UINT64CONST(0xFFB0000000000004)
 
-/* How often the leader that waits for the last groups reports progress. */
+/* How often the leader that waits for the last pieces reports progress. */
 #define REPORT_MS			200
+
+/* So many are there at least, unless they are of one page. */
+#define PIECES				16
 
 typedef struct Shared
 {
 	Oid			heap;
 	Oid			index;
 	uint64		query_id;
-	RencoderBuildPlan plan;
-	uint32		ngroups;		/* that are distributed */
-	pg_atomic_uint32 next_group;
-	RencoderBuildProgress progress;
+	BlockNumber nblocks;		/* that are read */
+	uint32		piece;
+	pg_atomic_uint64 next;		/* the first that nobody has taken */
+	renc_places places;
+	uint32		coder[INDEX_MAX_KEYS];	/* generations */
 	Size		sort_memory;	/* of a process, in bytes */
-	SharedFileSet sorted;		/* what workers leave of a run */
+	SharedFileSet sorted;		/* what workers leave */
 
 	ConditionVariable worker_done;
 	slock_t		mutex;			/* protects what follows */
 	int			workers_done;
-	RencoderBuildTotals totals; /* of the workers that are done */
+	double		heap_tuples;	/* of the workers that are done, as in
+								 * RencoderReadRows */
+	double		index_tuples;
+	OffsetNumber most_rows;
+	bool		broken_hot_chain;
+	uint64		horizon;
 } Shared;
 
 /* What the leader keeps of the parallel operation. */
 typedef struct Leader
 {
-	ParallelContext *pcxt;
+	ParallelContext *pcxt;		/* NULL: there is none */
 	Shared	   *shared;
 	WalUsage   *wal_usage;		/* of each worker */
 	BufferUsage *buffer_usage;
 } Leader;
 
+static Leader leader;
+
 PGDLLEXPORT void rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc);
 
+/* Adds what a worker has read. */
 static void
-add_parallel_totals(RencoderBuildTotals *sum, const RencoderBuildTotals *totals)
+add_totals(Shared *shared, const RencoderReadRows *rows)
 {
-	sum->heap_tuples += totals->heap_tuples;
-	sum->index_tuples += totals->index_tuples;
-	sum->most_rows = Max(sum->most_rows, totals->most_rows);
-	sum->broken_hot_chain |= totals->broken_hot_chain;
+	shared->heap_tuples += rows->heap_tuples;
+	shared->index_tuples += rows->index_tuples;
+	shared->most_rows = Max(shared->most_rows, rows->most_rows);
+	shared->broken_hot_chain |= rows->broken_hot_chain;
+	shared->horizon = Max(shared->horizon, rows->horizon);
 }
 
-/* Groups that workers may build: the last one may need the one before it. */
-static uint32
-groups_for_parallel_build(const RencoderBuildPlan *plan)
+static void
+take_totals(RencoderReadRows *rows, const Shared *shared)
 {
-	uint32		ngroups = rencoder_group_count(plan->nranges);
-
-	if (ngroups > 0 && rencoder_build_group_is_rest(plan, ngroups - 1))
-		ngroups--;
-	return ngroups;
+	rows->heap_tuples += shared->heap_tuples;
+	rows->index_tuples += shared->index_tuples;
+	rows->most_rows = Max(shared->most_rows, rows->most_rows);
+	rows->broken_hot_chain |= shared->broken_hot_chain;
+	rows->horizon = Max(shared->horizon, rows->horizon);
 }
 
-/* Builds groups until there are no more. */
 static void
-build_parallel_groups(RencoderBuildGroup *build, Shared *shared)
+report_read_blocks(Shared *shared)
 {
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
+								 (int64) Min(pg_atomic_read_u64(&shared->next), shared->nblocks));
+}
+
+/* Reads pieces until there are no more. */
+static void
+read_pieces(RencoderReadRows *rows, Shared *shared, bool reports)
+{
+	uint64		npages = 0;
+
 	for (;;)
 	{
-		uint32		group = pg_atomic_fetch_add_u32(&shared->next_group, 1);
+		uint64		first = pg_atomic_fetch_add_u64(&shared->next, shared->piece);
 
-		if (group >= shared->ngroups)
+		if (first >= shared->nblocks)
 			break;
-		rencoder_build_group_make(build, group);
+		if (reports)
+			report_read_blocks(shared);
+		rencoder_read_rows(rows, (BlockNumber) first,
+						   (BlockNumber) Min(shared->nblocks - first, shared->piece));
+		npages += Min(shared->nblocks - first, shared->piece);
 	}
+	ereport(DEBUG1,
+			(errmsg_internal("index \"%s\": this process has read %llu pages",
+							 RelationGetRelationName(rows->index), (unsigned long long) npages)));
 }
 
 static void *
@@ -126,27 +144,22 @@ estimate_parallel_chunk(ParallelContext *pcxt, Size size)
 }
 
 static void
-init_parallel_shared(Shared *shared, Relation heap, Relation index, const IndexInfo *indexInfo,
-					 const RencoderBuildPlan *plan)
+init_parallel_shared(Shared *shared, const RencoderReadRows *rows, BlockNumber nblocks, uint32 piece,
+					 dsm_segment *seg, int nprocesses)
 {
 	memset(shared, 0, sizeof(*shared));
-	shared->heap = RelationGetRelid(heap);
-	shared->index = RelationGetRelid(index);
+	shared->heap = RelationGetRelid(rows->heap);
+	shared->index = RelationGetRelid(rows->index);
 	shared->query_id = pgstat_get_my_query_id();
-	shared->plan = *plan;
-	shared->ngroups = groups_for_parallel_build(plan);
-	pg_atomic_init_u32(&shared->next_group, 0);
-	pg_atomic_init_u64(&shared->progress.blocks, 0);
-	ConditionVariableInit(&shared->worker_done);
-	SpinLockInit(&shared->mutex);
-}
-
-/* What processes need to sort keys of a run. */
-static void
-share_parallel_sorting(Shared *shared, dsm_segment *seg, int nprocesses)
-{
+	shared->nblocks = nblocks;
+	shared->piece = piece;
+	shared->places = rows->places;
+	memcpy(shared->coder, rows->coders.generation, sizeof(shared->coder));
+	pg_atomic_init_u64(&shared->next, 0);
 	shared->sort_memory = rencoder_options_sort_memory() / nprocesses;
 	SharedFileSetInit(&shared->sorted, seg);
+	ConditionVariableInit(&shared->worker_done);
+	SpinLockInit(&shared->mutex);
 }
 
 /*
@@ -154,15 +167,13 @@ share_parallel_sorting(Shared *shared, dsm_segment *seg, int nprocesses)
  * parallel mode is left.
  */
 static bool
-launch_parallel(Leader *leader, int nworkers, Relation heap, Relation index,
-				const IndexInfo *indexInfo, const RencoderBuildPlan *plan)
+launch_parallel(int nworkers, const RencoderReadRows *rows, BlockNumber nblocks, uint32 piece)
 {
 	Size		query_size = debug_query_string ? strlen(debug_query_string) + 1 : 0;
 	ParallelContext *pcxt;
 
 	EnterParallelMode();
-	leader->pcxt = pcxt = CreateParallelContext("rencoder", "rencoder_build_parallel_worker",
-												nworkers);
+	pcxt = CreateParallelContext("rencoder", "rencoder_build_parallel_worker", nworkers);
 	estimate_parallel_chunk(pcxt, sizeof(Shared));
 	estimate_parallel_chunk(pcxt, mul_size(sizeof(WalUsage), nworkers));
 	estimate_parallel_chunk(pcxt, mul_size(sizeof(BufferUsage), nworkers));
@@ -171,32 +182,33 @@ launch_parallel(Leader *leader, int nworkers, Relation heap, Relation index,
 	InitializeParallelDSM(pcxt);
 	if (pcxt->seg != NULL)
 	{
-		leader->shared = store_parallel_chunk(pcxt, KEY_SHARED, sizeof(Shared));
-		init_parallel_shared(leader->shared, heap, index, indexInfo, plan);
-		if (plan->run != 0)
-			share_parallel_sorting(leader->shared, pcxt->seg, nworkers + 1);
-		leader->wal_usage = store_parallel_chunk(pcxt, KEY_WAL_USAGE,
-												 mul_size(sizeof(WalUsage), nworkers));
-		leader->buffer_usage = store_parallel_chunk(pcxt, KEY_BUFFER_USAGE,
-													mul_size(sizeof(BufferUsage), nworkers));
+		leader.shared = store_parallel_chunk(pcxt, KEY_SHARED, sizeof(Shared));
+		init_parallel_shared(leader.shared, rows, nblocks, piece, pcxt->seg, nworkers + 1);
+		leader.wal_usage = store_parallel_chunk(pcxt, KEY_WAL_USAGE,
+												mul_size(sizeof(WalUsage), nworkers));
+		leader.buffer_usage = store_parallel_chunk(pcxt, KEY_BUFFER_USAGE,
+												   mul_size(sizeof(BufferUsage), nworkers));
 		if (query_size > 0)
 			memcpy(store_parallel_chunk(pcxt, KEY_QUERY_TEXT, query_size), debug_query_string,
 				   query_size);
 		LaunchParallelWorkers(pcxt);
 	}
 	if (pcxt->nworkers_launched > 0)
+	{
+		leader.pcxt = pcxt;
 		return true;
+	}
 	DestroyParallelContext(pcxt);
 	ExitParallelMode();
 	return false;
 }
 
-/* Until the workers are done with their last groups. */
+/* Until the workers are done with their last pieces. */
 static void
-wait_for_build_workers(Leader *leader)
+wait_for_build_workers(void)
 {
-	Shared	   *shared = leader->shared;
-	ParallelContext *pcxt = leader->pcxt;
+	Shared	   *shared = leader.shared;
+	ParallelContext *pcxt = leader.pcxt;
 
 	/* A worker that could not be started is an error, not waited for. */
 	WaitForParallelWorkersToAttach(pcxt);
@@ -208,7 +220,7 @@ wait_for_build_workers(Leader *leader)
 		SpinLockAcquire(&shared->mutex);
 		done = shared->workers_done;
 		SpinLockRelease(&shared->mutex);
-		rencoder_build_group_report_progress(&shared->progress);
+		report_read_blocks(shared);
 		if (done == pcxt->nworkers_launched)
 			break;
 		(void) ConditionVariableTimedSleep(&shared->worker_done, REPORT_MS,
@@ -217,81 +229,39 @@ wait_for_build_workers(Leader *leader)
 	ConditionVariableCancelSleep();
 }
 
-/* Adds up what the workers did, and waits for their end. */
-static void
-gather_parallel(Leader *leader, RencoderBuildTotals *totals)
-{
-	ParallelContext *pcxt = leader->pcxt;
-
-	WaitForParallelWorkersToFinish(pcxt);
-	for (int i = 0; i < pcxt->nworkers_launched; i++)
-		InstrAccumParallelQuery(&leader->buffer_usage[i], &leader->wal_usage[i]);
-	add_parallel_totals(totals, &leader->shared->totals);
-}
-
-/* Makes all directory and header pages, so that processes need not agree who does. */
-static void
-make_directory(Relation index, const RencoderBuildPlan *plan)
-{
-	const RencoderMeta meta = *rencoder_meta_get(index);
-	uint32		ngroups = rencoder_group_count(plan->nranges);
-	RencoderEntry entry = palloc0(meta.entry_size);
-
-	for (uint32 group = 0; group < ngroups; group++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		entry->header = rencoder_group_make_headers(index, &meta, group, false);
-		rencoder_directory_put(index, &meta, group, entry, false);
-	}
-	pfree(entry);
-}
-
 bool
-rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
-						RencoderBuildPlan *plan, RencoderBuildRun *run,
-						RencoderBuildTotals *totals)
+rencoder_build_parallel(RencoderReadRows *rows, BlockNumber nblocks)
 {
-	RencoderRunSorter *sorter[RENCODER_MAX_TREES];
-	int			natts = rencoder_meta_get(index)->natts;
-	uint32		ngroups = groups_for_parallel_build(plan);
-	RencoderBuildGroup *build;
-	Leader		leader;
+	uint32		piece = Max(Min(RENCODER_BUILD_PIECE, nblocks / PIECES), 1);
 	int			nworkers;
 
 	/* Parallel operations hand the active snapshot on. */
-	if (ngroups < 2 || !ActiveSnapshotSet())
+	leader.pcxt = NULL;
+	if (nblocks < 2 * piece || !ActiveSnapshotSet())
 		return false;
-	nworkers = Min(rencoder_build_workers(heap, index, indexInfo), (int) ngroups - 1);
-	if (nworkers <= 0)
+	nworkers = Min(rencoder_build_workers(rows->heap, rows->index, rows->indexInfo),
+				   (int) (nblocks / piece) - 1);
+	if (nworkers <= 0 || !launch_parallel(nworkers, rows, nblocks, piece))
 		return false;
+	rencoder_read_rows_begin(rows, leader.shared->sort_memory, nblocks, NULL, 0);
+	read_pieces(rows, leader.shared, true);
+	wait_for_build_workers();
+	WaitForParallelWorkersToFinish(leader.pcxt);
+	for (int i = 0; i < leader.pcxt->nworkers_launched; i++)
+		InstrAccumParallelQuery(&leader.buffer_usage[i], &leader.wal_usage[i]);
+	take_totals(rows, leader.shared);
+	rencoder_read_rows_import(rows, &leader.shared->sorted.fs, leader.pcxt->nworkers_launched);
+	return true;
+}
 
-	make_directory(index, plan);
-	plan->memory = rencoder_options_key_memory() / (nworkers + 1);
-
-	memset(&leader, 0, sizeof(leader));
-	if (!launch_parallel(&leader, nworkers, heap, index, indexInfo, plan))
-		return false;
-	if (run != NULL)
-		rencoder_build_run_begin_sorters(sorter, natts, leader.shared->sort_memory,
-										 plan->nblocks * plan->places.parts,
-										 NULL, 0);
-	build = rencoder_build_group_create(heap, index, indexInfo, plan, &leader.shared->progress,
-										sorter, true);
-	build_parallel_groups(build, leader.shared);
-	wait_for_build_workers(&leader);
-	if (ngroups < rencoder_group_count(plan->nranges))
-		rencoder_build_group_make(build, ngroups);
-	*totals = rencoder_build_group_finish(build);
-	gather_parallel(&leader, totals);
-	if (run != NULL)
-	{
-		rencoder_build_run_import(sorter, natts, &leader.shared->sorted.fs,
-								  leader.pcxt->nworkers_launched);
-		rencoder_build_run_finish(run, sorter, totals);
-	}
+void
+rencoder_build_end_parallel(void)
+{
+	if (leader.pcxt == NULL)
+		return;
 	DestroyParallelContext(leader.pcxt);
 	ExitParallelMode();
-	return true;
+	leader.pcxt = NULL;
 }
 
 void
@@ -302,45 +272,33 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	BufferUsage *buffer_usage = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
 	LOCKMODE	heap_lock = ShareLock;
 	LOCKMODE	index_lock = AccessExclusiveLock;
-	RencoderRunSorter *sorter[RENCODER_MAX_TREES];
-	RencoderBuildGroup *build;
-	RencoderBuildTotals totals;
-	IndexInfo  *indexInfo;
-	int			natts;
-	Relation	heap;
-	Relation	index;
+	RencoderReadRows rows = {0};
 
 	debug_query_string = shm_toc_lookup(toc, KEY_QUERY_TEXT, true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
 	pgstat_report_query_id(shared->query_id, false);
 
 	/* The locks that the leader has; so those do not conflict. */
-	heap = table_open(shared->heap, heap_lock);
-	index = index_open(shared->index, index_lock);
-	indexInfo = BuildIndexInfo(index);
+	rows.heap = table_open(shared->heap, heap_lock);
+	rows.index = index_open(shared->index, index_lock);
+	rows.indexInfo = BuildIndexInfo(rows.index);
+	rows.places = shared->places;
 
 	InstrStartParallelQuery();
-	natts = rencoder_meta_get(index)->natts;
-	if (shared->plan.run != 0)
-	{
-		SharedFileSetAttach(&shared->sorted, seg);
-		rencoder_build_run_begin_sorters(sorter, natts, shared->sort_memory,
-										 shared->plan.nblocks * shared->plan.places.parts,
-										 &shared->sorted.fs, ParallelWorkerNumber);
-	}
-	build = rencoder_build_group_create(heap, index, indexInfo, &shared->plan,
-										&shared->progress, sorter, false);
-	build_parallel_groups(build, shared);
-	if (shared->plan.run != 0)
-		rencoder_build_run_export(sorter, natts);
-	totals = rencoder_build_group_finish(build);
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(rows.index); col++)
+		rencoder_columns_load_coders(rows.index, col, shared->coder[col], &rows.coders);
+	SharedFileSetAttach(&shared->sorted, seg);
+	rencoder_read_rows_begin(&rows, shared->sort_memory, shared->nblocks, &shared->sorted.fs,
+							 ParallelWorkerNumber);
+	read_pieces(&rows, shared, false);
+	rencoder_read_rows_export(&rows);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber], &wal_usage[ParallelWorkerNumber]);
 
 	SpinLockAcquire(&shared->mutex);
 	shared->workers_done++;
-	add_parallel_totals(&shared->totals, &totals);
+	add_totals(shared, &rows);
 	SpinLockRelease(&shared->mutex);
 	ConditionVariableSignal(&shared->worker_done);
-	index_close(index, index_lock);
-	table_close(heap, heap_lock);
+	index_close(rows.index, index_lock);
+	table_close(rows.heap, heap_lock);
 }

@@ -14,6 +14,7 @@
 #ifndef RENC_PLACE_H
 #define RENC_PLACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* How a run divides pages; both are 1 or more, and "parts" times the pages fits 32 bits. */
@@ -24,6 +25,21 @@ typedef struct renc_places
 								 * of no meaning where there is one */
 	uint16_t	most;			/* the greatest line pointer that was seen */
 } renc_places;
+
+/* Line pointers of a page that rows are told apart by, a bit each: bit i is line pointer i + 1. */
+#define RENC_MAX_PAGE_ROWS	320
+#define RENC_ROW_WORDS		(RENC_MAX_PAGE_ROWS / 64)
+
+/* Are all bits set, which stands for the whole page? */
+static inline bool
+renc_page_rows_are_all(const uint64_t *row)
+{
+	uint64_t	all = row[0];
+
+	for (int i = 1; i < RENC_ROW_WORDS; i++)
+		all &= row[i];
+	return all == UINT64_MAX;
+}
 
 /* Parts that a leaf names together where keys lie together, but not in whole pages. */
 #define RENC_COARSE			4

@@ -392,6 +392,53 @@ renc_stretches_meet(const renc_stretches *list, uint32_t page, uint32_t first, u
 		(stretch_first(stretch) == 0 || stretch_first(stretch) + stretch_number(stretch) > first);
 }
 
+/* Where a stretch begins, as page << 16 | line pointer. */
+static inline uint64_t
+stretch_begin(uint64_t stretch)
+{
+	return stretch >> 16;
+}
+
+/* And what is behind it, likewise. */
+static inline uint64_t
+stretch_behind(uint64_t stretch)
+{
+	return stretch_first(stretch) == 0 ? stretch_end(stretch) << 16 :
+		stretch_begin(stretch) + stretch_number(stretch);
+}
+
+void
+renc_stretches_keep(renc_stretches *list, const renc_stretches *other)
+{
+	renc_stretches both;
+	uint32_t	i = 0;
+	uint32_t	j = 0;
+
+	assert(list->sorted && other->sorted);
+	renc_stretches_begin(&both, (size_t) list->limit * sizeof(uint64_t), list->alloc, list->release);
+	while (i < list->n && j < other->n)
+	{
+		uint64_t	a = list->stretch[i];
+		uint64_t	b = other->stretch[j];
+		uint64_t	begin = stretch_begin(a) > stretch_begin(b) ? stretch_begin(a) : stretch_begin(b);
+		uint64_t	end = stretch_behind(a) < stretch_behind(b) ? stretch_behind(a) : stretch_behind(b);
+
+		/* Line pointers are of one page, which is that of both. */
+		if (begin < end)
+			add(&both, begin << 16 |
+				((begin & UINT16_MAX) > 0 ? end - begin : (end >> 16) - (begin >> 16)));
+		if (stretch_behind(a) <= stretch_behind(b))
+			i++;
+		else
+			j++;
+	}
+
+	/* At its bound it is made coarser, and what comes then is not behind all of it. */
+	renc_stretches_finish(&both);
+	renc_stretches_end(list);
+	*list = both;
+}
+
 uint64_t
 renc_stretches_count_pages(const renc_stretches *list)
 {

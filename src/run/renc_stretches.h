@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "filter/renc_group_candidates.h"
+#include "renc_place.h"
+
 
 /* No page has this number. */
 #define RENC_NO_PAGE		UINT32_MAX
@@ -74,7 +75,7 @@ extern void renc_stretches_finish(renc_stretches *list);
 
 /*
  * Takes the next page: false if there is none.  "row" gets a bit for each line pointer of it, as in
- * renc_page_rows; all bits: the whole page.
+ * renc_place.h; all bits: the whole page.
  */
 extern bool renc_stretches_next(const renc_stretches *list, renc_stretches_cursor *cursor,
 								uint32_t *page, uint64_t *row);
@@ -89,6 +90,9 @@ extern uint32_t renc_stretches_seek(const renc_stretches *list, renc_stretches_c
 /* Has a list that is in order any of these line pointers of a page; first 0: or any of the page? */
 extern bool renc_stretches_meet(const renc_stretches *list, uint32_t page, uint32_t first,
 								uint32_t last);
+
+/* Leaves in a list what another one has, too; both are in order. */
+extern void renc_stretches_keep(renc_stretches *list, const renc_stretches *other);
 
 /* Pages of a list that is in order. */
 extern uint64_t renc_stretches_count_pages(const renc_stretches *list);

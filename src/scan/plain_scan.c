@@ -57,8 +57,6 @@ rencoder_plain_scan_rewind(RencoderPlainScan *plain)
 	plain->complete = false;
 	plain->limit = RENCODER_PLAIN_FIRST_ENTRIES;
 	plain->pages = 0;
-	plain->ranges = 0;
-	plain->range = PG_UINT64_MAX;
 	plain->counted = InvalidBlockNumber;
 }
 
@@ -69,20 +67,8 @@ rencoder_plain_scan_end(RencoderPlainScan *plain)
 	renc_stretches_end(&plain->earlier);
 }
 
-/* What a search has found that is broken off. */
-static void
-take_plain_rows_found(void *arg, RencoderRunScan *scan)
-{
-	RencoderPlainScan *plain = (RencoderPlainScan *) arg;
-	MemoryContext caller = MemoryContextSwitchTo(plain->context);
-
-	for (int i = 0; i < 2 * scan->query->natts; i++)
-		renc_stretches_add_all(&plain->list, &scan->stored[i].list);
-	MemoryContextSwitchTo(caller);
-}
-
 RencoderEarlyEnd *
-rencoder_plain_scan_begin_search(RencoderPlainScan *plain, uint32 pages_per_range)
+rencoder_plain_scan_begin_search(RencoderPlainScan *plain)
 {
 	MemoryContext caller = MemoryContextSwitchTo(plain->context);
 
@@ -94,46 +80,21 @@ rencoder_plain_scan_begin_search(RencoderPlainScan *plain, uint32 pages_per_rang
 	memset(&plain->left_out, 0, sizeof(plain->left_out));
 
 	plain->begun = true;
-	plain->found_pages = 0;
-	plain->pages_per_range = pages_per_range;
 	plain->early.limit = plain->limit;
-	plain->early.take = take_plain_rows_found;
-	plain->early.arg = plain;
 	plain->early.broken_off = false;
 	plain->limit *= RENCODER_PLAIN_LIMIT_FACTOR;
 	return plain->early.limit <= RENCODER_PLAIN_LAST_ENTRIES ? &plain->early : NULL;
 }
 
 void
-rencoder_plain_scan_end_search(RencoderPlainScan *plain)
+rencoder_plain_scan_end_search(RencoderPlainScan *plain, const renc_stretches *rows)
 {
 	MemoryContext caller = MemoryContextSwitchTo(plain->context);
 
+	renc_stretches_add_all(&plain->list, rows);
 	renc_stretches_finish(&plain->list);
 	MemoryContextSwitchTo(caller);
 	plain->complete = !plain->early.broken_off;
-}
-
-/* The list unites neighbours. */
-void
-rencoder_plain_scan_emit(void *arg, BlockNumber page, const uint64 *row)
-{
-	RencoderPlainScan *plain = (RencoderPlainScan *) arg;
-	MemoryContext caller = MemoryContextSwitchTo(plain->context);
-
-	if (row == NULL)
-		renc_stretches_add_pages(&plain->list, page, 1);
-	for (int word = 0; word < RENC_ROW_WORDS && row != NULL; word++)
-	{
-		for (uint64 bits = row[word]; bits != 0; bits &= bits - 1)
-		{
-			uint32		offset = (uint32) (word * 64 + pg_rightmost_one_pos64(bits) + 1);
-
-			renc_stretches_add_rows(&plain->list, page, offset, offset);
-		}
-	}
-	plain->found_pages++;
-	MemoryContextSwitchTo(caller);
 }
 
 /*
@@ -203,14 +164,10 @@ next_plain_scan_page(RencoderPlainScan *plain, Relation heap)
 static void
 count_handed_out(RencoderPlainScan *plain)
 {
-	uint64		range = plain->page / plain->pages_per_range;
-
 	if (plain->page == plain->counted)
 		return;					/* of the search before */
 	plain->counted = plain->page;
 	plain->pages++;
-	plain->ranges += range != plain->range;
-	plain->range = range;
 }
 
 bool

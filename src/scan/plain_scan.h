@@ -25,7 +25,6 @@
 
 #include "run/renc_stretches.h"
 #include "scan/candidates.h"
-#include "scan/scan_stats.h"
 
 /* Line pointers of a page: those that candidates tell apart, or all. */
 #define RENCODER_PLAIN_WORDS	((Max(MaxHeapTuplesPerPage, RENC_MAX_PAGE_ROWS) + 63) / 64)
@@ -41,24 +40,18 @@ typedef struct RencoderPlainScan
 {
 	bool		begun;			/* was there a search since the beginning? */
 	bool		complete;		/* was the last one a whole one? */
-	int64		found_pages;	/* by it; whole pages may count again */
 	int64		pages;			/* that rows were handed out of, since the
 								 * beginning */
-	int64		ranges;			/* block ranges, likewise */
-	RencoderWholePages whole;	/* of ranges of which the last search told no
-								 * page */
 
 	/* Private. */
 	MemoryContext context;
-	uint32		pages_per_range;
 	uint32		limit;			/* of the next search */
 	RencoderEarlyEnd early;		/* of the last one */
 	renc_stretches list;		/* what that has found */
 	renc_stretches_cursor next;
 	renc_stretches earlier;		/* what was handed out of those before */
 	renc_stretches_cursor left_out;
-	uint64		range;			/* counted last; PG_UINT64_MAX: none */
-	BlockNumber counted;		/* likewise */
+	BlockNumber counted;		/* last, or InvalidBlockNumber */
 	BlockNumber page;			/* that is being handed out */
 	int			word;			/* of "row", the first that is not zero */
 	uint64		row[RENCODER_PLAIN_WORDS];	/* what is left of the page */
@@ -74,13 +67,11 @@ extern void rencoder_plain_scan_rewind(RencoderPlainScan *plain);
 extern void rencoder_plain_scan_end(RencoderPlainScan *plain);
 
 /*
- * Before a search: where it may be broken off, or NULL.  Its candidates go to
- * rencoder_plain_scan_emit(), a RencoderEmit's; then rencoder_plain_scan_end_search() is called.
+ * Before a search: where it may be broken off, or NULL.  What it has found is to be handed to
+ * rencoder_plain_scan_end_search().
  */
-extern RencoderEarlyEnd *rencoder_plain_scan_begin_search(RencoderPlainScan *plain,
-														  uint32 pages_per_range);
-extern void rencoder_plain_scan_emit(void *arg, BlockNumber page, const uint64 *row);
-extern void rencoder_plain_scan_end_search(RencoderPlainScan *plain);
+extern RencoderEarlyEnd *rencoder_plain_scan_begin_search(RencoderPlainScan *plain);
+extern void rencoder_plain_scan_end_search(RencoderPlainScan *plain, const renc_stretches *rows);
 
 /*
  * The next row that the last search has found, in scan->xs_heaptid; false if there is none.  Reads

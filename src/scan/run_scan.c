@@ -1,98 +1,83 @@
 /*
  * run_scan.c
- *		What the runs and the pending list of an index say of a query: heap pages, or parts of them.
+ *		What runs and pending list say of a query: rows of heap pages.
  */
 #include "scan/run_scan.h"
 
 #include "access/htup_details.h"
 #include "miscadmin.h"
-
 #include "utils/memutils.h"
 
-#include "store/pending.h"
 #include "store/run_pages.h"
 
 RencoderRunScan *
-rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *query,
-						RencoderCopies *copies, const RencoderPrefetch *prefetch)
+rencoder_run_scan_begin(Relation index, RencoderQuery *query, Snapshot snapshot,
+						RencoderCopies *copies)
 {
-	RencoderRunScan *scan = palloc(sizeof(RencoderRunScan));
+	RencoderRunScan *scan;
+	Size		limit;
+	int			nasked = 0;
 
-	memset(scan, 0, offsetof(RencoderRunScan, choice) + query->natts * sizeof(RencoderRunChoice));
+	for (int col = 0; col < query->natts; col++)
+		nasked += rencoder_column_is_asked(&query->column[col]);
+	limit = Min(work_mem * (Size) 1024 / (2 * nasked + 2), MaxAllocSize / 2);
+	scan = palloc0(offsetof(RencoderRunScan, asked) + nasked * sizeof(RencoderAskedColumn));
 	scan->index = index;
-	scan->nblocks = nblocks;
-	scan->prefetch = prefetch;
-	scan->copies = copies;
-	scan->runs = &copies->runs;
 	scan->query = query;
-	scan->stored = palloc0(2 * query->natts * sizeof(RencoderFoundRows));
-	scan->late = scan->stored + query->natts;
+	scan->snapshot = snapshot;
+	scan->copies = copies;
+	rencoder_kept_prefetch_begin(&scan->prefetch, index, &copies->pages);
 	for (int col = 0; col < query->natts; col++)
 	{
-		const RencoderColumnQuery *q = &query->column[col];
+		RencoderAskedColumn *asked = &scan->asked[scan->nasked];
 
-		if (!rencoder_column_is_asked(q))
+		if (!rencoder_column_is_asked(&query->column[col]))
 			continue;
 		scan->nasked++;
-		if (q->has_keys)
-			scan->ntrees = Max(scan->ntrees, col + 1);
-		else
-			scan->ntrees = rencoder_run_null_tree(query->natts, col) + 1;
+		asked->col = col;
+		renc_stretches_begin(&asked->base, limit, palloc, pfree);
+		renc_stretches_begin(&asked->late, limit, palloc, pfree);
 	}
-	if (scan->nasked > 1)
-		scan->ntrees = rencoder_run_ntrees(query->natts);
-	for (int i = 0; i < 2 * query->natts; i++)
-		renc_stretches_begin(&scan->stored[i].list, Min(work_mem * (Size) 1024 / (2 * scan->nasked + 1),
-														MaxAllocSize / 2), palloc, pfree);
+	renc_stretches_begin(&scan->pending, limit, palloc, pfree);
 	return scan;
 }
 
-/* Notes what is wrong, if it is the first. */
-void
+bool
 rencoder_run_scan_note_fault(RencoderRunScan *scan, BlockNumber blkno, const char *fault)
 {
-	if (scan->fault != NULL)
-		return;
 	scan->fault = fault;
 	scan->fault_blkno = blkno;
-	scan->fault_changes = scan->runs->changes;
+	return false;
 }
 
-/* Looks at the lists again: what is kept has aged. */
-static void
-look_at_run_lists(RencoderRunScan *scan)
-{
-	rencoder_copies_drop(scan->copies);
-	rencoder_runs_copy(scan->index, &scan->copies->runs, &scan->npages);
-}
-
-/* What is asked of a column; its coder is named by block "named_by".  NULL if that is missing. */
 const RencoderKeySet *
-rencoder_run_scan_keys(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named_by)
+rencoder_run_scan_keys(RencoderRunScan *scan, RencoderAskedColumn *asked, uint32 generation,
+					   BlockNumber named_by)
 {
-	scan->keys[col] = rencoder_key_get_set(scan->query, col, generation);
-	if (scan->keys[col] == NULL)
-		rencoder_run_scan_note_fault(scan, named_by, "The coder of its keys is missing.");
-	return scan->keys[col];
+	if (asked->keys == NULL || asked->keys->generation != generation)
+		asked->keys = rencoder_key_get_set(scan->query, asked->col, generation);
+	if (asked->keys == NULL)
+		(void) rencoder_run_scan_note_fault(scan, named_by, "The coder of its keys is missing.");
+	return asked->keys;
 }
 
-/*
- * Adds rows first .. last of a page, or all of it if "first" is 0.  What came since the table's
- * size was read, no snapshot sees here.
- */
 void
-rencoder_run_scan_add_rows(RencoderRunScan *scan, renc_stretches *list, BlockNumber page, uint32 first,
-						   uint32 last)
+rencoder_run_scan_add_rows(renc_stretches *list, BlockNumber page, uint32 first, uint32 last)
 {
 	const uint32 most = Min(MaxHeapTuplesPerPage, RENC_MAX_PAGE_ROWS);
 
-	if (page >= scan->nblocks)
-		return;
-	scan->nadded++;
 	if (first == 0 || first > most)
 		renc_stretches_add_pages(list, page, 1);
 	else
 		renc_stretches_add_rows(list, page, first, Min(last, most));
+}
+
+/* Does a page count that a run names? */
+static inline bool
+run_page_counts(const RencoderRunScan *scan, const RencoderSearchedRun *run, BlockNumber page)
+{
+	return page >= run->from && page < run->to &&
+		(run->whole || rencoder_copies_covers(scan->copies, run->entry, page));
 }
 
 /* Where rows of a run are added to. */
@@ -105,47 +90,30 @@ typedef struct FoundTarget
 
 /* Adds the rows of the entries found, in a run with "places"; "keys": NULL if all are asked for. */
 static void
-add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKeySet *keys,
-		  const renc_places *places, const FoundTarget *target)
+add_found(RencoderRunScan *scan, RencoderSearchedRun *run, const renc_run_search *search,
+		  const RencoderKeySet *keys, const renc_places *places, const FoundTarget *target)
 {
 	const renc_query *query = keys == NULL ? NULL : &keys->query;
 	bool		boxes = keys != NULL && keys->boxes.n > 0;
+	uint32		n = rencoder_run_scan_take(scan, search->n);
 
-	for (uint32 i = 0; i < search->n; i++)
+	run->found |= n > 0;
+	for (uint32 i = 0; i < n; i++)
 	{
 		uint32		first = 0;
 		uint32		last = 0;
 
 		/* The intervals hold keys that are in no box. */
-		if (boxes && query->overlap(query->arg, renc_run_entry_lo(search, i),
-									renc_run_entry_hi(search, i)) == RENC_DISJOINT)
+		if (!run_page_counts(scan, run, search->page[i]) ||
+			(boxes && query->overlap(query->arg, renc_run_entry_lo(search, i),
+									 renc_run_entry_hi(search, i)) == RENC_DISJOINT))
 			continue;
 		if (search->part[i] != RENC_WHOLE_PAGE)
 			renc_part_rows(places, search->part[i], search->leaf.grain, &first, &last);
 		if (first <= last && (target->among == NULL ||
 							  renc_stretches_meet(target->among, search->page[i], first, last)))
-			rencoder_run_scan_add_rows(scan, target->list, search->page[i], first, last);
+			rencoder_run_scan_add_rows(target->list, search->page[i], first, last);
 	}
-}
-
-static inline bool
-run_scan_is_broken_off(const RencoderRunScan *scan)
-{
-	return scan->early != NULL && scan->early->broken_off;
-}
-
-/* More entries were found: too many, so that some are left for another time? */
-static inline void
-break_off_behind_limit(RencoderRunScan *scan, renc_run_search *search)
-{
-	if (scan->early == NULL)
-		return;
-	if (search->n > scan->early->limit - scan->nfound)
-	{
-		search->n = scan->early->limit - scan->nfound;
-		scan->early->broken_off = true;
-	}
-	scan->nfound += search->n;
 }
 
 /*
@@ -153,408 +121,452 @@ break_off_behind_limit(RencoderRunScan *scan, renc_run_search *search)
  * broken off, or a page was not what it should be.
  */
 static bool
-search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, renc_interval_set set,
+search_tree(RencoderRunScan *scan, RencoderSearchedRun *run, int tree, renc_interval_set set,
 			const RencoderKeySet *keys, const FoundTarget *target)
 {
-	renc_places places = rencoder_run_places(&info->column[tree]);
+	renc_places places = rencoder_run_places(&run->info->column[tree]);
 	RencoderRunReader reader;
 	renc_run_search search;
 
-	if (!rencoder_run_reader_begin(&reader, scan->index, info, tree))
+	if (!rencoder_run_reader_begin(&reader, scan->index, run->info, tree))
 		return true;
 	renc_run_search_begin(&search, &reader.run, rencoder_run_reader_read, &reader, &set);
-	rencoder_run_reader_prefetch(&reader, &search, scan->prefetch);
-	reader.in_place = true;
+	rencoder_run_reader_prefetch(&reader, &search, &scan->prefetch);
+	reader.in_place = reader.roots = true;
 	while (renc_run_search_next(&search))
 	{
 		CHECK_FOR_INTERRUPTS();
-		break_off_behind_limit(scan, &search);
-		add_found(scan, &search, keys, &places, target);
-		if (run_scan_is_broken_off(scan))
+		add_found(scan, run, &search, keys, &places, target);
+		if (rencoder_run_scan_is_broken_off(scan))
 			break;
 	}
 	if (search.failure != NULL)
 	{
 		const char *fault = rencoder_run_reader_fault(&reader, search.failure, &search.failed_page);
 
-		rencoder_run_scan_note_fault(scan, search.failed_page, fault);
+		(void) rencoder_run_scan_note_fault(scan, search.failed_page, fault);
 	}
 	scan->npages += reader.npages;
 	rencoder_run_reader_end(&reader);
-	return search.failure == NULL && !run_scan_is_broken_off(scan);
+	return search.failure == NULL && !rencoder_run_scan_is_broken_off(scan);
 }
 
 /* Searches the keys of a column for those that are compared with. */
 static bool
-search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const RencoderRunInfoData *info,
-			int col, RencoderRunAnswer *answer, const FoundTarget *target)
+search_keys(RencoderRunScan *scan, RencoderAskedColumn *asked, RencoderSearchedRun *run,
+			const FoundTarget *target)
 {
-	const RencoderRunColumn *column = &info->column[col];
-	const RencoderKeySet *k;
+	const RencoderColumnQuery *q = &scan->query->column[asked->col];
+	const RencoderRunColumn *column = &run->info->column[asked->col];
+	const RencoderKeySet *keys;
 
 	if (column->root == RENCODER_NO_BLOCK)
-		return true;
-	k = rencoder_run_scan_keys(scan, col, column->coder, entry->info);
-	if (k == NULL)
-	{
-		answer->all = true;
-		return true;
-	}
-	if (entry->kind == RENCODER_RUN_BASE && !scan->query->column[col].wants_values &&
-		!scan->query->column[col].wants_null)
-		answer->keys = k;
-	return !rencoder_key_set_meets_bounds(k, column->least, column->greatest) ||
-		search_tree(scan, info, col, k->cover, k, target);
+		return column->entries == 0;	/* or it is damaged, which who reads
+										 * it says */
+	keys = rencoder_run_scan_keys(scan, asked, column->coder, run->entry->info);
+	if (keys == NULL)
+		return false;
+	run->keys = q->wants_values || q->wants_null ? NULL : keys;
+	return !rencoder_key_set_meets_bounds(keys, column->least, column->greatest) ||
+		search_tree(scan, run, asked->col, keys->cover, keys, target);
 }
 
-/* Has a column of a run so many values that each page may have one? */
+/* Has a column of a run so many values that each page that it covers may have one? */
 static bool
-has_many_values(const RencoderRunScan *scan, const RencoderRunInfoData *info, int col)
+has_many_values(const RencoderRunScan *scan, const RencoderSearchedRun *run, int col)
 {
-	return rencoder_run_scan_many_values((double) info->column[col].entries,
-										 (double) info->column[rencoder_run_null_tree(scan->query->natts, col)].rows,
-										 scan->nblocks);
+	const RencoderRunColumn *column = run->info->column;
+
+	return run->entry->kind == RENCODER_RUN_BASE &&
+		rencoder_run_scan_many_values((double) column[col].entries,
+									  (double) column[rencoder_run_null_tree(scan->query->natts, col)].rows,
+									  scan->copies->nblocks);
 }
 
 /* All values of a column that have keys. */
 static bool
-search_values(RencoderRunScan *scan, const RencoderRunInfoData *info, int col,
-			  RencoderRunAnswer *answer, const FoundTarget *target)
+search_values(RencoderRunScan *scan, int col, RencoderSearchedRun *run, const FoundTarget *target)
 {
 	static const renc_interval everything = {0, PG_UINT64_MAX};
 	renc_interval_set set = {&everything, 1};
 
-	answer->all = has_many_values(scan, info, col);
-	return answer->all || search_tree(scan, info, col, set, NULL, target);
+	if (!has_many_values(scan, run, col))
+		return search_tree(scan, run, col, set, NULL, target);
+	for (int i = 0; i < scan->copies->nsegments; i++)
+	{
+		const RencoderSegment *segment = &scan->copies->segment[i];
+
+		if (segment->run == run->entry)
+			renc_stretches_add_pages(target->list, segment->from, segment->to - segment->from);
+	}
+	run->found = true;
+	return true;
 }
 
 /* Rows that have no key: nulls, or values that match whatever else is asked. */
 static bool
-search_without_key(RencoderRunScan *scan, const RencoderRunEntry *entry,
-				   const RencoderRunInfoData *info, int col, const FoundTarget *target)
+search_without_key(RencoderRunScan *scan, int col, RencoderSearchedRun *run,
+				   const FoundTarget *target)
 {
 	const RencoderColumnQuery *q = &scan->query->column[col];
-	bool		keyless = entry->keyless && (q->has_keys || q->wants_values);
+	bool		keyless = run->entry->keyless && (q->has_keys || q->wants_values);
 	renc_interval interval = {q->wants_null ? RENCODER_RUN_NULL : RENCODER_RUN_KEYLESS,
 	keyless ? RENCODER_RUN_KEYLESS : RENCODER_RUN_NULL};
 	renc_interval_set set = {&interval, 1};
 
 	return (!q->wants_null && !keyless) ||
-		search_tree(scan, info, rencoder_run_null_tree(scan->query->natts, col), set, NULL, target);
+		search_tree(scan, run, rencoder_run_null_tree(scan->query->natts, col), set, NULL, target);
 }
 
-/* Searches what a run has of a column that is asked.  False: a page was not what it should be. */
+/* Searches what a run has of column i.  False: it was broken off, or as search_tree(). */
 static bool
-search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearchedRun *run, int col)
+search_column(RencoderRunScan *scan, int i, RencoderSearchedRun *run)
 {
-	const RencoderColumnQuery *q = &scan->query->column[col];
-	const RencoderRunInfoData *info = run->info;
-	RencoderRunAnswer *answer = &run->column[col];
-	FoundTarget target = {&scan->late[col].list, NULL};
+	RencoderAskedColumn *asked = &scan->asked[i];
+	const RencoderColumnQuery *q = &scan->query->column[asked->col];
+	bool		base = run->entry->kind == RENCODER_RUN_BASE;
+	FoundTarget target = {base ? &asked->base : &asked->late, NULL};
 
-	if (entry->kind == RENCODER_RUN_BASE)
-	{
-		const RencoderRunAnswer *first = &run->column[scan->choice[0].col];
-
-		target.list = &scan->stored[col].list;
-		if (rencoder_run_scan_relies(scan, col) && !first->all)
-			target.among = &scan->stored[scan->choice[0].col].list;
-	}
-	if (q->has_keys && !search_keys(scan, entry, info, col, answer, &target))
+	if (run->entry->kind == RENCODER_RUN_MATRIX)
+		return rencoder_run_scan_search_matrices(scan, i, run);
+	if (base && rencoder_run_scan_relies(scan, i))
+		target.among = &scan->asked[0].base;
+	if (q->has_keys && !search_keys(scan, asked, run, &target))
 		return false;
-	if (q->wants_values && !search_values(scan, info, col, answer, &target))
+	if (q->wants_values && !search_values(scan, asked->col, run, &target))
 		return false;
-	if (!answer->all && !search_without_key(scan, entry, info, col, &target))
-		return false;
-	if (entry->kind == RENCODER_RUN_DELTA && answer->all)
-		renc_stretches_add_pages(target.list, 0, scan->nblocks);
-	return true;
-}
-
-/* The run as far as it was searched, which may be not at all. */
-static RencoderSearchedRun *
-searched_run(RencoderRunScan *scan, const RencoderRunEntry *entry)
-{
-	RencoderSearchedRun *run = scan->searched;
-
-	while (run != NULL && run->number != entry->number)
-		run = run->next;
-	if (run == NULL)
-	{
-		run = palloc0(offsetof(RencoderSearchedRun, column) +
-					  scan->query->natts * sizeof(RencoderRunAnswer));
-		run->number = entry->number;
-		run->kind = entry->kind;
-		run->next = scan->searched;
-		scan->searched = run;
-	}
-	return run;
+	return search_without_key(scan, asked->col, run, &target);
 }
 
 /*
- * Learns what the trees of a run are, unless that was done.  False: a page was not what it should
- * be.
+ * Can no row of a run satisfy what is asked of a column?  Of one with this tree of keys, that may
+ * have values without a key.
  */
 static bool
-look_at_run(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearchedRun *run)
+column_excludes_run(RencoderRunScan *scan, RencoderAskedColumn *asked,
+					const RencoderRunColumn *column, bool keyless, BlockNumber named_by)
+{
+	const RencoderColumnQuery *q = &scan->query->column[asked->col];
+	const RencoderKeySet *keys;
+
+	if (!q->has_keys || q->wants_null || keyless)
+		return false;
+	if (column->root == RENCODER_NO_BLOCK)
+		return column->entries == 0;	/* or it is damaged, which who reads
+										 * it says */
+	keys = rencoder_run_scan_keys(scan, asked, column->coder, named_by);
+	return keys != NULL && !rencoder_key_set_meets_bounds(keys, column->least, column->greatest);
+}
+
+/*
+ * The same of all that is asked, of the runs whose entry tells, without a look at the run.  (An
+ * entry of the pending list may have its columns in several deltas.)
+ */
+static bool
+entry_excludes_run(RencoderRunScan *scan, const RencoderRunEntry *entry)
+{
+	for (int i = 0; i < scan->nasked; i++)
+	{
+		if (scan->asked[i].col == 0)
+			return (scan->nasked == 1 || rencoder_run_covers(entry)) &&
+				column_excludes_run(scan, &scan->asked[i], &entry->first, entry->keyless != 0,
+									entry->info);
+	}
+	return false;
+}
+
+/* And by what its info page says of all columns. */
+static bool
+info_excludes_run(RencoderRunScan *scan, const RencoderSearchedRun *run)
+{
+	for (int i = 0; i < scan->nasked && scan->nasked > 1 && run->entry->kind == RENCODER_RUN_BASE; i++)
+	{
+		int			col = scan->asked[i].col;
+		const RencoderRunColumn *column = run->info->column;
+		const RencoderRunColumn *nulls = &column[rencoder_run_null_tree(scan->query->natts, col)];
+
+		if (column_excludes_run(scan, &scan->asked[i], &column[col],
+								nulls->entries > 0 && nulls->greatest >= RENCODER_RUN_KEYLESS,
+								run->entry->info))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * On PostgreSQL 15 and 16 rows may have been removed under a snapshot before the run was made,
+ * whose info page is written last: then the snapshot is too old.
+ */
+static void
+test_run_for_old_snapshot(RencoderRunScan *scan, const RencoderRunEntry *entry)
+{
+	Buffer		buf;
+	const char *fault;
+
+	if (!rencoder_removes_early() || scan->snapshot == NULL || !rencoder_run_covers(entry))
+		return;
+	buf = rencoder_page_try_read(scan->index, entry->info, RENCODER_PAGE_RUN_INFO, &fault);
+	if (!BufferIsValid(buf))
+		return;
+	if (RencoderPageGetRunInfo(BufferGetPage(buf))->number == entry->number)
+		rencoder_test_old_snapshot(scan->snapshot, scan->index, BufferGetPage(buf));
+	UnlockReleaseBuffer(buf);
+}
+
+bool
+rencoder_run_scan_look(RencoderRunScan *scan, RencoderSearchedRun *run, bool first_only)
 {
 	const char *fault;
 
-	if (run->info != NULL)
+	if (run->info != NULL && (first_only || !run->first_only))
 		return true;
-	run->info = rencoder_run_read_trees(scan->index, entry, scan->ntrees, &scan->copies->pages,
-										&scan->npages, &fault);
+	run->info = rencoder_run_read_trees(scan->index, run->entry, first_only ? 1 : 2,
+										&scan->copies->pages, &scan->npages, &fault);
 	if (run->info == NULL)
-		rencoder_run_scan_note_fault(scan, entry->info, fault);
-	return run->info != NULL;
+		return rencoder_run_scan_note_fault(scan, run->entry->info, fault);
+	run->first_only = first_only;
+	if (!first_only && info_excludes_run(scan, run))
+	{
+		run->wanted = false;
+		run->complete = true;
+	}
+	return scan->fault == NULL;
 }
 
-/* The LIVE runs of the list that are not searched yet, or only the base runs of them. */
-static int
-wanted_runs(RencoderRunScan *scan, bool base_only, RencoderWantedRun *wanted)
+/* What of the runs counts: base runs where they cover pages, deltas anywhere. */
+static void
+find_counted_pages(RencoderRunScan *scan)
 {
-	int			n = 0;
+	const RencoderCopies *copies = scan->copies;
 
-	for (uint32 i = 0; i < scan->runs->list.n; i++)
+	for (int i = 0; i < scan->nruns; i++)
 	{
-		const RencoderRunEntry *entry = &scan->runs->list.entry[i];
+		RencoderSearchedRun *run = &scan->run[i];
+
+		run->wanted = run->entry->state == RENCODER_RUN_LIVE &&
+			run->entry->kind == RENCODER_RUN_DELTA && !scan->deltas_done;
+		run->whole = true;
+		run->from = 0;
+		run->to = copies->nblocks;
+	}
+	for (int i = 0; i < copies->nsegments; i++)
+	{
+		const RencoderSegment *segment = &copies->segment[i];
 		RencoderSearchedRun *run;
 
-		if (entry->state != RENCODER_RUN_LIVE || (base_only && entry->kind != RENCODER_RUN_BASE))
+		if (segment->run == NULL)
 			continue;
-		run = searched_run(scan, entry);
-		if (run->complete)
-			continue;
-		wanted[n].entry = entry;
-		wanted[n++].run = run;
+		run = &scan->run[segment->run - copies->catalog.entry];
+		if (!run->wanted)
+			run->from = segment->from;
+		run->whole = !run->wanted;
+		run->wanted = true;
+		run->to = segment->to;
 	}
-	return n;
 }
 
-/* Has the roots fetched that a search of a run will read. */
+/* The runs of the catalog's copy, with what was done of those of the copy before. */
 static void
-expect_roots(RencoderRunScan *scan, const RencoderWantedRun *wanted)
+list_runs(RencoderRunScan *scan)
 {
-	const RencoderRunInfoData *info = wanted->run->info;
+	const RencoderCatalog *catalog = &scan->copies->catalog;
+	RencoderSearchedRun *before = scan->run;
+	int			nbefore = scan->nruns;
 
-	for (int tree = 0; tree < scan->ntrees; tree++)
+	scan->nruns = (int) catalog->n;
+	scan->run = palloc0(Max(scan->nruns, 1) * sizeof(RencoderSearchedRun));
+	for (int i = 0; i < scan->nruns; i++)
 	{
-		const RencoderRunColumn *column = &info->column[tree];
-		int			col = tree % scan->query->natts;
-		const RencoderColumnQuery *q = &scan->query->column[col];
-		const RencoderKeySet *k = tree >= scan->query->natts || !q->has_keys ? NULL :
-			rencoder_run_scan_keys(scan, col, column->coder, wanted->entry->info);
-
-		if ((tree >= scan->query->natts ? q->wants_null :
-			 q->wants_values && !has_many_values(scan, info, col)) ||
-			(k != NULL && rencoder_key_set_meets_bounds(k, column->least, column->greatest)))
-			rencoder_kept_prefetch_page(scan->prefetch, column->root);
+		for (int j = 0; j < nbefore; j++)
+		{
+			if (before[j].number == catalog->entry[i].number)
+				scan->run[i] = before[j];
+		}
+		scan->run[i].number = catalog->entry[i].number;
+		scan->run[i].entry = &catalog->entry[i];
 	}
+	scan->largest = NULL;
+	find_counted_pages(scan);
+	for (int i = 0; i < scan->nruns; i++)
+	{
+		RencoderSearchedRun *run = &scan->run[i];
+
+		run->wanted &= !run->complete;
+		if (run->wanted)
+			test_run_for_old_snapshot(scan, run->entry);
+		if (run->wanted && entry_excludes_run(scan, run->entry))
+		{
+			run->wanted = false;
+			run->complete = true;
+		}
+	}
+	if (before != NULL)
+		pfree(before);
+}
+
+/* Is a run to be searched for column i of scan->asked? */
+static bool
+is_to_be_searched(const RencoderRunScan *scan, const RencoderSearchedRun *run, int i)
+{
+	return run->wanted && (run->searched & UINT32_C(1) << scan->asked[i].col) == 0 &&
+		(run->found || run->entry->kind != RENCODER_RUN_BASE || !rencoder_run_scan_relies(scan, i));
+}
+
+/* Is of a run only the tree of the index's first column searched for column i? */
+static bool
+needs_first_tree_only(const RencoderRunScan *scan, const RencoderSearchedRun *run, int i)
+{
+	int			col = scan->asked[i].col;
+
+	return col == 0 && scan->query->column[col].has_keys && !scan->query->column[col].wants_null &&
+		!run->entry->keyless;
+}
+
+/* Has the roots fetched that a search of a run for a column will read. */
+static void
+expect_roots(RencoderRunScan *scan, const RencoderSearchedRun *run, RencoderAskedColumn *asked)
+{
+	const RencoderColumnQuery *q = &scan->query->column[asked->col];
+	const RencoderRunColumn *column = &run->info->column[asked->col];
+
+	if (q->wants_null)
+		rencoder_kept_prefetch_page(&scan->prefetch,
+									run->info->column[rencoder_run_null_tree(scan->query->natts, asked->col)].root);
+	if ((q->wants_values && !has_many_values(scan, run, asked->col)) ||
+		(q->has_keys && !column_excludes_run(scan, asked, column, false, run->entry->info)))
+		rencoder_kept_prefetch_page(&scan->prefetch, column->root);
 }
 
 /*
- * Where there are several runs, reads what they are and has their roots fetched.  False: a page
- * was not what it should be.
+ * Where several runs are to be searched for column i, has their pages that are read first fetched.
+ * False: a page was not what it should be.
  */
 static bool
-prepare_runs(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n)
+prepare_runs(RencoderRunScan *scan, int i)
 {
-	int			distance = (int) Min(scan->prefetch->distance, RENCODER_MAX_RUNS);
+	int			distance = (int) scan->prefetch.distance;
+	int			ahead = 0;
+	int			nwanted = 0;
 
-	if (distance == 0 || n < 2 || rencoder_kept_prefetch_is_vain())
+	for (int j = 0; j < scan->nruns; j++)
+		nwanted += is_to_be_searched(scan, &scan->run[j], i);
+	if (distance == 0 || nwanted < 2 || rencoder_kept_prefetch_is_vain())
 		return true;
-	for (int i = 1; i < Min(n, distance) && scan->ntrees > 1; i++)
-		rencoder_kept_prefetch_page(scan->prefetch, wanted[i].entry->info);
-	for (int i = 0; i < n; i++)
+	for (int j = 0; j < scan->nruns; j++)
 	{
-		if (i + distance < n && scan->ntrees > 1)
-			rencoder_kept_prefetch_page(scan->prefetch, wanted[i + distance].entry->info);
-		if (!look_at_run(scan, wanted[i].entry, wanted[i].run))
-			return false;
-		expect_roots(scan, &wanted[i]);
-	}
-	return true;
-}
+		RencoderSearchedRun *run = &scan->run[j];
 
-/* Searches runs for column i of scan->choice, or leaves it out.  False: as search_column(). */
-static bool
-search_runs_for_column(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n, int i)
-{
-	RencoderRunChoice *choice = &scan->choice[i];
-
-	if (rencoder_run_scan_relies(scan, choice->col))
-	{
-		renc_stretches *first = &scan->stored[scan->choice[0].col].list;
-		renc_stretches *late = &scan->late[scan->choice[0].col].list;
-
-		renc_stretches_finish(first);
-		renc_stretches_finish(late);
-		if (!choice->decided)
-			rencoder_run_choice_decide(scan, wanted, n, i, (double) (renc_stretches_count_pages(first) +
-																	 renc_stretches_count_pages(late)));
-	}
-	for (int j = 0; j < n; j++)
-	{
-		RencoderRunAnswer *answer = &wanted[j].run->column[choice->col];
-
-		if (answer->done)
+		for (; ahead < scan->nruns && ahead <= j + distance; ahead++)
+		{
+			if (ahead > j && is_to_be_searched(scan, &scan->run[ahead], i) &&
+				!needs_first_tree_only(scan, &scan->run[ahead], i))
+				rencoder_kept_prefetch_page(&scan->prefetch, scan->run[ahead].entry->info);
+		}
+		if (!is_to_be_searched(scan, run, i))
 			continue;
-		if (choice->left_out)
-			answer->all = true;
-		else if (!look_at_run(scan, wanted[j].entry, wanted[j].run) ||
-				 !search_column(scan, wanted[j].entry, wanted[j].run, choice->col))
+		if (!rencoder_run_scan_look(scan, run, needs_first_tree_only(scan, run, i)))
 			return false;
-		answer->done = true;
+		if (run->wanted)
+			expect_roots(scan, run, &scan->asked[i]);
 	}
 	return true;
 }
 
-/* Searches the LIVE runs of the list, or only the base runs of them. */
+/* Searches runs of a kind for column i of scan->asked.  False: as search_column(). */
 static bool
-search_list(RencoderRunScan *scan, bool base_only)
+search_kind(RencoderRunScan *scan, uint16 kind, int i)
 {
-	RencoderWantedRun wanted[RENCODER_MAX_RUNS];
-	int			n;
-	bool		good;
-
-	/* Compilers do not see that none is looked at if there are none. */
-	wanted[0].entry = NULL;
-	wanted[0].run = NULL;
-	n = wanted_runs(scan, base_only, wanted);
-	good = prepare_runs(scan, wanted, n);
-
-	for (int i = 0; i < n && good && scan->nasked > 1; i++)
-		good = look_at_run(scan, wanted[i].entry, wanted[i].run);
-	if (good && !scan->chosen)
-		rencoder_run_choose(scan, wanted, n);
-	for (int i = 0; i < scan->nasked && good; i++)
-		good = search_runs_for_column(scan, wanted, n, i);
-	for (int i = 0; i < n && good; i++)
+	for (int j = 0; j < scan->nruns; j++)
 	{
-		RencoderSearchedRun *run = wanted[i].run;
+		RencoderSearchedRun *run = &scan->run[j];
 
-		run->complete = true;
-		if (run->info != NULL)
-			pfree(run->info);
-		run->info = NULL;
+		if (run->entry->kind != kind || !is_to_be_searched(scan, run, i))
+			continue;
+		if (!rencoder_run_scan_look(scan, run, needs_first_tree_only(scan, run, i)) ||
+			(run->wanted && !search_column(scan, i, run)))
+			return false;
+		run->searched |= UINT32_C(1) << scan->asked[i].col;
 	}
-	return good;
+	return true;
 }
 
-/* A fault that the list as it is now explains is forgotten; else it is an error. */
+/* Is column i of scan->asked to be left out?  Those before it have been searched. */
 static void
-look_again_at_runs(RencoderRunScan *scan)
+decide_column(RencoderRunScan *scan, int i)
 {
-	BlockNumber blkno;
-	const char *fault = rencoder_run_scan_fault(scan, &blkno);
+	RencoderAskedColumn *first = &scan->asked[0];
 
-	if (fault != NULL)
-		rencoder_page_corrupted(scan->index, blkno, fault);
+	if (!rencoder_run_scan_relies(scan, i))
+		return;
+	renc_stretches_finish(&first->base);
+	renc_stretches_finish(&first->late);
+	if (!scan->asked[i].decided)
+		rencoder_run_choice_decide(scan, i, (double) (renc_stretches_count_pages(&first->base) +
+													  renc_stretches_count_pages(&first->late)));
 }
 
-/*
- * Puts what was found in order, to be taken from the beginning.  A column that was left out shares
- * the late places of the first.
- */
-static void
-finish_found(RencoderRunScan *scan)
+/* Searches what is not searched yet of the catalog's copy.  False: as search_column(). */
+static bool
+search_copy(RencoderRunScan *scan)
 {
-	for (int i = 0; i < 2 * scan->query->natts; i++)
-		renc_stretches_finish(&scan->stored[i].list);
-	for (int i = 1; i < scan->nasked; i++)
+	if (!scan->pending_done && !rencoder_run_scan_read_pending(scan))
+		return false;
+	scan->pending_done = true;
+	if (!scan->chosen && scan->nasked > 1 && !rencoder_run_choose(scan))
+		return false;
+	scan->chosen = true;
+	for (int i = 0; i < scan->nasked; i++)
 	{
-		if (scan->choice[i].left_out)
-			scan->late[scan->choice[i].col].list = scan->late[scan->choice[0].col].list;
+		decide_column(scan, i);
+		if (!scan->asked[i].left_out &&
+			(!prepare_runs(scan, i) || !search_kind(scan, RENCODER_RUN_DELTA, i) ||
+			 !search_kind(scan, RENCODER_RUN_BASE, i) || !search_kind(scan, RENCODER_RUN_MATRIX, i)))
+			return false;
 	}
-	rencoder_run_scan_rewind(scan);
+	if (!rencoder_run_scan_matrices_are_live(scan))
+		return false;
+	for (int i = 0; i < scan->nruns; i++)
+		scan->run[i].complete |= scan->run[i].wanted;
+	scan->deltas_done = true;
+	return true;
+}
+
+/* After a fault: one that the catalog as it is now does not explain is an error. */
+static void
+copy_catalog_again(RencoderRunScan *scan)
+{
+	uint64		version = scan->copies->catalog.version;
+
+	rencoder_copies_renew(scan->copies, scan->index, scan->snapshot, &scan->npages);
+	if (scan->copies->catalog.version == version)
+		rencoder_page_corrupted(scan->index, scan->fault_blkno, scan->fault);
+	scan->fault = NULL;
+	list_runs(scan);
 }
 
 void
 rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early)
 {
 	scan->early = early;
-	rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending.first);
-	if (scan->runs->pending.last != scan->runs->pending.first)
-		rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending.last);
-	while (!search_list(scan, false) || !rencoder_run_scan_read_pending(scan))
-	{
-		if (run_scan_is_broken_off(scan))
-		{
-			scan->early->take(scan->early->arg, scan);
-			return;
-		}
-		look_again_at_runs(scan);
-	}
-	scan->early = NULL;
-	finish_found(scan);
-}
-
-RencoderSearchedRun *
-rencoder_run_scan_find_base(const RencoderRunScan *scan, uint32 number)
-{
-	for (RencoderSearchedRun *run = scan->searched; run != NULL; run = run->next)
-	{
-		if (run->number == number)
-			return run->complete && run->kind == RENCODER_RUN_BASE ? run : NULL;
-	}
-	return NULL;
-}
-
-RencoderSearchedRun *
-rencoder_run_scan_search_base(RencoderRunScan *scan, uint32 number, BlockNumber named_by)
-{
-	RencoderSearchedRun *run = rencoder_run_scan_find_base(scan, number);
-
-	if (run != NULL || number == scan->unknown)
-		return run;
-
-	/*
-	 * Late places are complete: what came since belongs to rows that nobody
-	 * sees here, or to ranges noted since, of which the epoch tells (INV-7).
-	 */
-	look_at_run_lists(scan);
-	while (!search_list(scan, true))
-		look_again_at_runs(scan);
-	finish_found(scan);
-	run = rencoder_run_scan_find_base(scan, number);
-	if (run == NULL)
-	{
-		scan->unknown = number;
-		rencoder_run_scan_note_fault(scan, named_by, "It names a run that is not in the list of runs.");
-	}
-	return run;
-}
-
-void
-rencoder_run_scan_rewind(RencoderRunScan *scan)
-{
-	for (int i = 0; i < 2 * scan->query->natts; i++)
-		memset(&scan->stored[i].next, 0, sizeof(scan->stored[i].next));
-}
-
-const char *
-rencoder_run_scan_fault(RencoderRunScan *scan, BlockNumber *blkno)
-{
-	const char *fault = scan->fault;
-
-	if (fault == NULL)
-		return NULL;
-	*blkno = scan->fault_blkno;
-	scan->fault = NULL;
-	look_at_run_lists(scan);
-	return scan->runs->changes == scan->fault_changes ? fault : NULL;
+	list_runs(scan);
+	while (!search_copy(scan) && !rencoder_run_scan_is_broken_off(scan))
+		copy_catalog_again(scan);
 }
 
 void
 rencoder_run_scan_end(RencoderRunScan *scan)
 {
-	for (int i = 1; i < scan->nasked; i++)
+	for (int i = 0; i < scan->nasked; i++)
 	{
-		if (scan->choice[i].left_out)	/* it is another one's */
-			scan->late[scan->choice[i].col].list.stretch = NULL;
+		renc_stretches_end(&scan->asked[i].base);
+		renc_stretches_end(&scan->asked[i].late);
 	}
-	for (int i = 0; i < 2 * scan->query->natts; i++)
-		renc_stretches_end(&scan->stored[i].list);
-	pfree(scan->stored);
+	renc_stretches_end(&scan->pending);
+	for (int i = 0; i < scan->nruns; i++)
+	{
+		if (scan->run[i].info != NULL)
+			pfree(scan->run[i].info);
+	}
+	pfree(scan->run);
 	pfree(scan);
 }

@@ -44,7 +44,7 @@ read_for_guess(void *arg, uint32_t page, int level)
 
 /* Adds to the bounds of the choice what the pages down to "depth" tell of a set. */
 static void
-guess_intervals(GuessReader *r, renc_interval_set set, int depth, RencoderRunChoice *choice)
+guess_intervals(GuessReader *r, renc_interval_set set, int depth, RencoderColumnGuess *guess)
 {
 	const renc_run *run = &r->reader.run;
 	int			level = depth == INTO_LEAVES ? 0 : depth == TO_LEAVES ? 1 : Max(run->level, 1);
@@ -63,77 +63,108 @@ guess_intervals(GuessReader *r, renc_interval_set set, int depth, RencoderRunCho
 		least += l;
 		most += m;
 	}
-	choice->least += least * set.n / Max(looked, 1);
-	choice->most += Min(most * set.n / Max(looked, 1), (double) run->entries);
+	guess->least += least * set.n / Max(looked, 1);
+	guess->most += Min(most * set.n / Max(looked, 1), (double) run->entries);
 }
 
-/* Adds what a run has for a column. */
+/*
+ * How many entries has a column that a search reads?  Of the run that was looked at, times "scale"
+ * for the others.
+ */
 static void
-guess_in_run(RencoderRunScan *scan, const RencoderWantedRun *wanted, int depth,
-			 RencoderRunChoice *choice)
+guess_in_run(RencoderRunScan *scan, const RencoderSearchedRun *run, RencoderAskedColumn *asked,
+			 double scale, RencoderColumnGuess *guess)
 {
-	const RencoderColumnQuery *q = &scan->query->column[choice->col];
-	const RencoderRunInfoData *info = wanted->run->info;
-	int			nulls = rencoder_run_null_tree(scan->query->natts, choice->col);
-	int			tree = q->has_keys || q->wants_values ? choice->col : nulls;
+	const RencoderColumnQuery *q = &scan->query->column[asked->col];
+	const RencoderRunInfoData *info = run->info;
+	int			nulls = rencoder_run_null_tree(scan->query->natts, asked->col);
+	int			tree = q->has_keys || q->wants_values ? asked->col : nulls;
 	const RencoderRunColumn *column = &info->column[tree];
 	const RencoderKeySet *k = NULL;
 	GuessReader r;
 
-	choice->all += (double) info->column[choice->col].entries + info->column[nulls].entries;
-	choice->places += (double) column->npages * Max(column->parts, 1);
+	guess->all = scale * ((double) info->column[asked->col].entries + info->column[nulls].entries);
+	guess->places = scale * column->npages * Max(column->parts, 1);
 	if (column->root == RENCODER_NO_BLOCK)
 		return;
 	if (q->has_keys)
 	{
-		k = rencoder_key_get_set(scan->query, choice->col, column->coder);
+		/* What is missing the search will say. */
+		k = rencoder_key_get_set(scan->query, asked->col, column->coder);
 		if (k == NULL || !rencoder_key_set_meets_bounds(k, column->least, column->greatest))
 			return;
 	}
-	choice->trees++;
-	choice->level = Max(choice->level, column->level);
-	choice->leaves += column->nleaves;
-	choice->entries += (double) column->entries;
+	guess->trees = scan->nsearched;
+	guess->level = column->level;
+	guess->leaves = scale * column->nleaves;
+	guess->entries = scale * column->entries;
 	if (k == NULL)
 	{
-		choice->least += (double) column->entries;
-		choice->most += (double) column->entries;
-		choice->decides &= q->wants_null ||
+		guess->least = guess->most = guess->entries;
+		guess->decides = q->wants_null ||
 			!rencoder_run_scan_many_values((double) column->entries, (double) info->column[nulls].rows,
-										   scan->nblocks);
+										   scan->copies->nblocks);
 		return;
 	}
 	if (!rencoder_run_reader_begin(&r.reader, scan->index, info, tree))
 		return;
-	r.reader.prefetch = scan->prefetch;
-	r.reader.in_place = true;
-	guess_intervals(&r, k->cover, depth, choice);
+	r.reader.prefetch = &scan->prefetch;
+	r.reader.in_place = r.reader.roots = true;
+	guess_intervals(&r, k->cover, guess->depth, guess);
+	guess->least *= scale;
+	guess->most *= scale;
 	scan->npages += r.reader.npages;
 	rencoder_run_reader_end(&r.reader);
 }
 
-/* How many entries has a column that a search reads? */
 static void
-guess_column(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n, int depth,
-			 RencoderRunChoice *choice)
+guess_column(RencoderRunScan *scan, int depth, RencoderAskedColumn *asked)
 {
-	RencoderRunChoice guess = {.col = choice->col,.depth = depth,.decides = true};
+	RencoderColumnGuess guess = {.depth = depth,.decides = true};
 
-	for (int i = 0; i < n; i++)
-		guess_in_run(scan, &wanted[i], depth, &guess);
+	if (scan->largest != NULL)
+		guess_in_run(scan, scan->largest, asked, scan->scale, &guess);
 
 	/* Right below the roots are leaves. */
 	if (depth == TO_ROOTS && guess.level <= 1)
 		guess.depth = TO_LEAVES;
-	*choice = guess;
+	asked->guess = guess;
+}
+
+/*
+ * Looks at the largest of the runs that are wanted, if there are any.  False: as
+ * rencoder_run_choose().
+ */
+static bool
+look_at_largest(RencoderRunScan *scan)
+{
+	double		rows = 0;
+
+	scan->largest = NULL;
+	scan->nsearched = 0;
+	for (int i = 0; i < scan->nruns; i++)
+	{
+		RencoderSearchedRun *run = &scan->run[i];
+
+		if (!run->wanted || run->entry->kind == RENCODER_RUN_MATRIX)
+			continue;
+		scan->nsearched++;
+		rows += (double) run->entry->first.rows;
+		if (scan->largest == NULL || run->entry->first.rows > scan->largest->entry->first.rows)
+			scan->largest = run;
+	}
+	if (scan->largest == NULL)
+		return true;
+	scan->scale = rows / Max((double) scan->largest->entry->first.rows, 1);
+	return rencoder_run_scan_look(scan, scan->largest, false);
 }
 
 /* What the search of a column costs that reads so many entries. */
 static double
-choice_cost(const RencoderRunChoice *choice, double entries)
+choice_cost(const RencoderColumnGuess *guess, double entries)
 {
-	return rencoder_run_choice_cost(Min(choice->trees + choice->leaves * entries / Max(choice->entries, 1),
-										choice->leaves), entries);
+	return rencoder_run_choice_cost(Min(guess->trees + guess->leaves * entries / Max(guess->entries, 1),
+										guess->leaves), entries);
 }
 
 /*
@@ -141,16 +172,16 @@ choice_cost(const RencoderRunChoice *choice, double entries)
  * read; others are known well enough.
  */
 static bool
-is_worth_a_look(const RencoderRunChoice *choice, int depth)
+is_worth_a_look(const RencoderColumnGuess *guess, int depth)
 {
-	return choice->depth < depth && choice->least < choice->most &&
+	return guess->depth < depth && guess->least < guess->most &&
 		(depth < INTO_LEAVES ||
-		 choice->most * choice->leaves <= 1.5 * choice->trees * choice->entries);
+		 guess->most * guess->leaves <= 1.5 * guess->trees * guess->entries);
 }
 
 /* Is a column to be searched before another one? */
 static bool
-goes_before(const RencoderRunChoice *a, const RencoderRunChoice *b)
+goes_before(const RencoderColumnGuess *a, const RencoderColumnGuess *b)
 {
 	if (a->decides != b->decides)
 		return a->decides;
@@ -159,106 +190,98 @@ goes_before(const RencoderRunChoice *a, const RencoderRunChoice *b)
 
 /* Looks more closely at the columns that may promise the fewest entries, if they are several. */
 static void
-look_closer(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n, int depth)
+look_closer(RencoderRunScan *scan, int depth)
 {
 	double		best = HUGE_VAL;
 	double		cost = HUGE_VAL;
 	int			rivals = 0;
 
 	for (int i = 0; i < scan->nasked; i++)
-		if (scan->choice[i].decides)
-			best = Min(best, scan->choice[i].most);
+		if (scan->asked[i].guess.decides)
+			best = Min(best, scan->asked[i].guess.most);
 	for (int i = 0; i < scan->nasked; i++)
-		rivals += scan->choice[i].decides && scan->choice[i].least <= best;
+		rivals += scan->asked[i].guess.decides && scan->asked[i].guess.least <= best;
 	for (int i = 0; i < scan->nasked && rivals > 1 && cost > FEW_PAGES; i++)
 	{
-		RencoderRunChoice *choice = &scan->choice[i];
+		RencoderColumnGuess *guess = &scan->asked[i].guess;
 
-		if (!choice->decides || choice->least > best)
+		if (!guess->decides || guess->least > best)
 			continue;
-		if (is_worth_a_look(choice, depth))
-			guess_column(scan, wanted, n, depth, choice);
-		best = Min(best, choice->most);
-		cost = Min(cost, choice_cost(choice, choice->most));
+		if (is_worth_a_look(guess, depth))
+			guess_column(scan, depth, &scan->asked[i]);
+		best = Min(best, guess->most);
+		cost = Min(cost, choice_cost(guess, guess->most));
 	}
 }
 
 /* Is the search of the first column alone to be broken off? */
 static bool
-may_break_off(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n)
+may_break_off(RencoderRunScan *scan)
 {
 	double		limit = scan->early->limit;
 
 	for (int i = 1; i < scan->nasked; i++)
 	{
-		RencoderRunChoice *choice = &scan->choice[i];
+		RencoderColumnGuess *guess = &scan->asked[i].guess;
 
-		if (choice_cost(choice, choice->least) <= limit && choice_cost(choice, choice->most) > limit &&
-			is_worth_a_look(choice, TO_LEAVES))
-			guess_column(scan, wanted, n, TO_LEAVES, choice);
-		if (choice_cost(choice, (choice->least + choice->most) / 2) <= limit)
+		if (choice_cost(guess, guess->least) <= limit && choice_cost(guess, guess->most) > limit &&
+			is_worth_a_look(guess, TO_LEAVES))
+			guess_column(scan, TO_LEAVES, &scan->asked[i]);
+		if (choice_cost(guess, (guess->least + guess->most) / 2) <= limit)
 			return false;
 	}
-	return scan->choice[0].decides;
+	return scan->asked[0].guess.decides;
 }
 
-void
-rencoder_run_choose(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n)
+bool
+rencoder_run_choose(RencoderRunScan *scan)
 {
-	int			nasked = 0;
-
-	scan->chosen = true;
-	for (int col = 0; col < scan->query->natts; col++)
+	/* One that has nothing for the query says nothing of the others. */
+	do
 	{
-		if (rencoder_column_is_asked(&scan->query->column[col]))
-			scan->choice[nasked++].col = col;
-	}
-	if (nasked < 2)
-		return;
-	for (int i = 0; i < nasked; i++)
-		guess_column(scan, wanted, n, TO_ROOTS, &scan->choice[i]);
+		if (!look_at_largest(scan))
+			return false;
+	} while (scan->largest != NULL && !scan->largest->wanted);
+	for (int i = 0; i < scan->nasked; i++)
+		guess_column(scan, TO_ROOTS, &scan->asked[i]);
 	for (int depth = TO_LEAVES; depth <= INTO_LEAVES; depth++)
-		look_closer(scan, wanted, n, depth);
-	for (int i = 1; i < nasked; i++)
+		look_closer(scan, depth);
+	for (int i = 1; i < scan->nasked; i++)
 	{
-		RencoderRunChoice choice = scan->choice[i];
+		RencoderAskedColumn asked = scan->asked[i];
 		int			at = i;
 
-		for (; at > 0 && goes_before(&choice, &scan->choice[at - 1]); at--)
-			scan->choice[at] = scan->choice[at - 1];
-		scan->choice[at] = choice;
+		for (; at > 0 && goes_before(&asked.guess, &scan->asked[at - 1].guess); at--)
+			scan->asked[at] = scan->asked[at - 1];
+		scan->asked[at] = asked;
 	}
-	if (scan->early == NULL)
-		return;
-	if (!may_break_off(scan, wanted, n))
-	{
+	if (scan->early != NULL && !may_break_off(scan))
 		scan->early = NULL;
-		return;
-	}
-	for (int i = 1; i < nasked; i++)
-		scan->choice[i].decided = scan->choice[i].left_out = true;
+	for (int i = 1; i < scan->nasked && scan->early != NULL; i++)
+		scan->asked[i].decided = scan->asked[i].left_out = true;
+	return true;
 }
 
 void
-rencoder_run_choice_decide(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n, int i,
-						   double found)
+rencoder_run_choice_decide(RencoderRunScan *scan, int i, double found)
 {
-	RencoderRunChoice *choice = &scan->choice[i];
+	RencoderAskedColumn *asked = &scan->asked[i];
+	const RencoderColumnGuess *guess = &asked->guess;
 
-	for (int depth = choice->depth;; depth++)
+	for (int depth = guess->depth;; depth++)
 	{
 		double		entries;
 		double		saved;
 
 		/* What it takes to look is another page. */
-		if (depth > choice->depth && is_worth_a_look(choice, depth) &&
-			choice_cost(choice, choice->least) + 1 <= found)
-			guess_column(scan, wanted, n, depth, choice);
-		entries = (choice->least + choice->most) / 2;
-		saved = found * (1 - rencoder_run_choice_share(entries, choice->all, choice->places));
-		choice->left_out = choice_cost(choice, entries) > saved;
-		if (depth == INTO_LEAVES || choice_cost(choice, choice->most) <= saved)
+		if (depth > guess->depth && is_worth_a_look(guess, depth) &&
+			choice_cost(guess, guess->least) + 1 <= found)
+			guess_column(scan, depth, asked);
+		entries = (guess->least + guess->most) / 2;
+		saved = found * (1 - rencoder_run_choice_share(entries, guess->all, guess->places));
+		asked->left_out = choice_cost(guess, entries) > saved;
+		if (depth == INTO_LEAVES || choice_cost(guess, guess->most) <= saved)
 			break;
 	}
-	choice->decided = true;
+	asked->decided = true;
 }

@@ -6,7 +6,7 @@
 
 #include "access/itup.h"
 #include "access/relscan.h"
-#include "access/table.h"
+#include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
 #include "port/pg_bitutils.h"
@@ -14,7 +14,6 @@
 
 #include "base/workspace.h"
 #include "design/sample_record.h"
-#include "scan/candidates.h"
 #include "scan/plain_scan.h"
 #include "scan/scan_stats.h"
 
@@ -26,9 +25,10 @@ typedef struct OwnScan
 	SnapshotData snapshot;		/* that of the last scan; snapshot_type, xmin,
 								 * xmax, xcnt, curcid count */
 	bool		scanned;
-	BlockNumber nblocks;		/* of the table, when it was searched last */
-	uint32		pages_per_range;
-	int64		index_pages;	/* read, and not counted yet */
+	RencoderStats stats;		/* of all rescans */
+	int64		tail;			/* pages read behind the frontier, likewise */
+	RencoderCandidates found;	/* by the last search, but for the rows */
+	int64		index_pages;	/* read since the scan began, in all searches */
 	RencoderPlainScan *plain;	/* NULL: no row was asked for */
 	bool		counted;		/* is the plain scan, since it began? */
 	RencoderPlainCheck *check;	/* of its rows, or NULL */
@@ -43,21 +43,18 @@ rencoderbeginscan(Relation index, int nkeys, int norderbys)
 	return scan;
 }
 
-typedef struct BitmapTarget
-{
-	TIDBitmap  *tbm;
-	int64		npages;			/* of which rows are not told */
-	int64		exact_pages;	/* of which they are */
-	int64		nrows;			/* these */
-} BitmapTarget;
-
-/* Adds rows of a page. */
-static void
-add_exact_page_to_bitmap(BitmapTarget *target, BlockNumber block, const uint64 *row)
+/* Adds a page to a bitmap: rows, which are returned, or all of it.  All are rechecked. */
+static int
+add_page_to_bitmap(TIDBitmap *tbm, BlockNumber block, const uint64 *row)
 {
 	ItemPointerData tids[RENC_MAX_PAGE_ROWS];
 	int			n = 0;
 
+	if (renc_page_rows_are_all(row))
+	{
+		tbm_add_page(tbm, block);
+		return 0;
+	}
 	for (int word = 0; word < RENC_ROW_WORDS; word++)
 	{
 		for (uint64 bits = row[word]; bits != 0; bits &= bits - 1)
@@ -68,47 +65,33 @@ add_exact_page_to_bitmap(BitmapTarget *target, BlockNumber block, const uint64 *
 			n++;
 		}
 	}
-	tbm_add_tuples(target->tbm, tids, n, true);
-	target->exact_pages++;
-	target->nrows += n;
+	tbm_add_tuples(tbm, tids, n, true);
+	return n;
 }
 
-/* Adds a candidate: rows, or lossily a page.  All its rows are rechecked. */
+/* Counts a scan that has visited so many pages of the table. */
 static void
-add_page(void *arg, BlockNumber page, const uint64 *row)
+count_scan(OwnScan *state, int64 pages)
 {
-	BitmapTarget *target = (BitmapTarget *) arg;
+	int64		nblocks = state->found.nblocks;
 
-	if (row != NULL)
-	{
-		add_exact_page_to_bitmap(target, page, row);
-		return;
-	}
-	tbm_add_page(target->tbm, page);
-	target->npages++;
-}
-
-/*
- * Counts a scan that has visited so many pages of the table, in so many block ranges, some of them
- * of whole ranges.
- */
-static void
-count_scan(IndexScanDesc scan, int64 pages, int64 nranges, const RencoderWholePages *whole)
-{
-	OwnScan    *state = (OwnScan *) scan->opaque;
-	RencoderStats stats = {0};
-	int64		ranges = ((int64) state->nblocks + state->pages_per_range - 1) / state->pages_per_range;
-
-	stats.count[RENCODER_STATS_SCANS] = 1;
-	stats.count[RENCODER_STATS_TABLE_PAGES] = state->nblocks;
-	stats.count[RENCODER_STATS_PAGES] = pages;
-	stats.count[RENCODER_STATS_RANGES] = ranges;
-	stats.count[RENCODER_STATS_SKIPPED] = Max(ranges - nranges, 0);
-	stats.count[RENCODER_STATS_INDEX_PAGES] = state->index_pages;
-	stats.count[RENCODER_STATS_WHOLE_PAGES] = whole->all;
+	state->stats.count[RENCODER_STATS_SCANS]++;
+	state->stats.count[RENCODER_STATS_TABLE_PAGES] += nblocks;
+	state->stats.count[RENCODER_STATS_PAGES] += pages;
+	state->stats.count[RENCODER_STATS_INDEX_PAGES] += state->index_pages;
+	state->stats.count[RENCODER_STATS_WHOLE_PAGES] += state->found.whole;
+	state->tail += state->found.tail;
 	state->index_pages = 0;
-	rencoder_scan_stats_add(RelationGetRelid(scan->indexRelation), &stats,
-							rencoder_whole_pages_at_end(whole, state->nblocks));
+}
+
+/* Remembers what was asked for, of many rescans now and then. */
+static void
+record_scan(const OwnScan *state, const RencoderQuery *query, int64 pages)
+{
+	int64		scans = state->stats.count[RENCODER_STATS_SCANS];
+
+	if ((scans & (scans - 1)) == 0)
+		rencoder_sample_record_scan(query, (double) pages / Max(state->found.nblocks, 1));
 }
 
 /*
@@ -129,7 +112,7 @@ usable_copies(IndexScanDesc scan)
 	{
 		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
 
-		state->copies = rencoder_copies_create();
+		state->copies = rencoder_copies_create(CurrentMemoryContext);
 		state->coders = rencoder_coders_create(false);
 		MemoryContextSwitchTo(old);
 	}
@@ -143,108 +126,105 @@ usable_copies(IndexScanDesc scan)
 	return state->copies;
 }
 
-/* What a search begins with. */
-typedef struct Search
-{
-	RencoderQuery *query;
-	RencoderCopies *copies;
-	MemoryContext caller;
-} Search;
-
-/* Memory is the workspace's from now on. */
-static void
-begin_scan_search(IndexScanDesc scan, Search *search)
+/*
+ * Searches for what the scan keys ask, in the memory of the workspace, which is lent until
+ * end_scan_search(). "plain" wants rows one by one, or is NULL. NULL: no row can satisfy the keys.
+ */
+static RencoderQuery *
+begin_scan_search(IndexScanDesc scan, RencoderPlainScan *plain)
 {
 	Relation	index = scan->indexRelation;
 	OwnScan    *state = (OwnScan *) scan->opaque;
-	Relation	heap;
+	RencoderEarlyEnd *early;
+	RencoderCopies *copies;
+	RencoderQuery *query;
 
 	/* The executor keeps one context for all rescans of a join. */
-	search->caller = MemoryContextSwitchTo(GetMemoryChunkContext(state));
+	MemoryContextSwitchTo(GetMemoryChunkContext(state));
 	if (state->workspace == NULL)
 		state->workspace = rencoder_workspace_borrow();
 	else
 		rencoder_workspace_borrow_again(state->workspace);
 	MemoryContextSwitchTo(state->workspace->context);
-	search->copies = usable_copies(scan);
-	search->query = rencoder_key_make_query(index, scan->keyData, scan->numberOfKeys);
-	if (search->copies != NULL)
-		search->query->coders = state->coders;
-	if (search->query->empty)
-		return;
+	copies = usable_copies(scan);
+	early = plain == NULL ? NULL : rencoder_plain_scan_begin_search(plain);
+	query = rencoder_key_make_query(index, scan->keyData, scan->numberOfKeys);
+	if (copies != NULL)
+		query->coders = state->coders;
+	if (query->empty)
+		return NULL;
 
-	/* The executor, who reads it next, has locked it. */
-	heap = table_open(index->rd_index->indrelid, NoLock);
-	state->pages_per_range = rencoder_meta_get(index)->pages_per_range;
-	state->nblocks = RelationGetNumberOfBlocks(heap);
-	table_close(heap, NoLock);
-
-	/* One search: a pass over the groups, for all elements of all arrays. */
+	/* One search, for all elements of all arrays. */
 	rencoder_count_search(scan);
+	rencoder_candidates_find(index, query, scan->xs_snapshot, copies, early, false, &state->found);
+	state->index_pages += state->found.index_pages;
+	return query;
 }
 
 static void
-end_scan_search(IndexScanDesc scan, const Search *search)
+end_scan_search(IndexScanDesc scan, MemoryContext caller)
 {
-	MemoryContextSwitchTo(search->caller);
+	MemoryContextSwitchTo(caller);
 	rencoder_workspace_give_back(((OwnScan *) scan->opaque)->workspace);
 }
 
 int64
 rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 {
+	MemoryContext caller = CurrentMemoryContext;
 	OwnScan    *state = (OwnScan *) scan->opaque;
-	BitmapTarget target = {.tbm = tbm};
-	RencoderEmit emit = {.page = add_page,.arg = &target};
-	Search		search;
+	RencoderQuery *query;
+	int64		npages = 0;
+	int64		nexact = 0;
+	int64		nrows = 0;
 
 	pgstat_count_index_scan(scan->indexRelation);
-	begin_scan_search(scan, &search);
-	if (!search.query->empty)
+	query = begin_scan_search(scan, NULL);
+	if (query != NULL)
 	{
-		int64		pages;
+		renc_stretches_cursor cursor = {0};
+		uint64		row[RENC_ROW_WORDS];
+		uint32		page;
 
-		state->index_pages += rencoder_candidates_find(scan->indexRelation, state->nblocks, search.query,
-													   scan->xs_snapshot, search.copies, &emit, NULL,
-													   NULL);
-		pages = target.npages + target.exact_pages;
-		count_scan(scan, pages, emit.nranges, &emit.whole);
-		rencoder_sample_record_scan(search.query, (double) pages / Max(state->nblocks, 1));
+		while (renc_stretches_next(&state->found.rows, &cursor, &page, row))
+		{
+			int			n = add_page_to_bitmap(tbm, page, row);
+
+			CHECK_FOR_INTERRUPTS();
+			npages++;
+			nexact += n > 0;
+			nrows += n;
+		}
+		count_scan(state, npages);
+		record_scan(state, query, npages);
 	}
-	end_scan_search(scan, &search);
+	end_scan_search(scan, caller);
 
 	/* As BRIN: the rows of a lossy page are not known; ten is a guess. */
-	return target.npages * 10 + target.nrows;
+	return (npages - nexact) * 10 + nrows;
 }
 
 /* Searches for rows to be handed out. */
 static void
 search_scan_rows(IndexScanDesc scan)
 {
+	MemoryContext caller = CurrentMemoryContext;
 	OwnScan    *state = (OwnScan *) scan->opaque;
 	RencoderPlainScan *plain = state->plain;
-	Search		search;
+	RencoderQuery *query;
 
 	if (!plain->begun)
 		pgstat_count_index_scan(scan->indexRelation);
-	begin_scan_search(scan, &search);
-	if (search.query->empty)
+	query = begin_scan_search(scan, plain);
+	if (query == NULL)
 		plain->complete = true;
 	else
 	{
-		RencoderEmit emit = {.page = rencoder_plain_scan_emit,.arg = plain};
-		RencoderEarlyEnd *early = rencoder_plain_scan_begin_search(plain, state->pages_per_range);
-
-		state->index_pages += rencoder_candidates_find(scan->indexRelation, state->nblocks, search.query,
-													   scan->xs_snapshot, search.copies, &emit, early,
-													   NULL);
-		plain->whole = emit.whole;
-		rencoder_plain_scan_end_search(plain);
+		rencoder_plain_scan_end_search(plain, &state->found.rows);
 		if (plain->complete)
-			rencoder_sample_record_scan(search.query,
-										(double) plain->found_pages / Max(state->nblocks, 1));
+			record_scan(state, query, (int64) renc_stretches_count_pages(&state->found.rows));
 	}
-	end_scan_search(scan, &search);
+	end_scan_search(scan, caller);
 }
 
 /* Counts what a plain scan has visited so far: it is over, whether it came to its end or not. */
@@ -254,7 +234,7 @@ count_plain_scan(IndexScanDesc scan)
 	OwnScan    *state = (OwnScan *) scan->opaque;
 
 	if (state->plain != NULL && state->plain->begun && !state->counted)
-		count_scan(scan, state->plain->pages, state->plain->ranges, &state->plain->whole);
+		count_scan(state, state->plain->pages);
 	state->counted = true;
 }
 
@@ -342,6 +322,8 @@ rencoderendscan(IndexScanDesc scan)
 	}
 	if (state->copies != NULL)
 		pfree(state->copies);
+	if (state->stats.count[RENCODER_STATS_SCANS] > 0)
+		rencoder_scan_stats_add(RelationGetRelid(scan->indexRelation), &state->stats, state->tail);
 	pfree(state);
 	scan->opaque = NULL;
 	rencoder_scan_stats_write_if_due(scan->indexRelation);

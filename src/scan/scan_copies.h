@@ -2,48 +2,72 @@
  * scan_copies.h
  *		What a scan has copied of its index, and may use again in its rescans.
  *
- * The inner side of a nested loop is scanned once for each outer row, in one snapshot.  All these
- * scans are one long scan, which goes on with the metapage, the lists and the pages that it has
- * copied, until something is taken away (INV-7).
+ * A scan copies the catalog, then takes the size of the table: all that its snapshot sees was there
+ * by then, on pages below that size, in the run that covers its page, or as an entry (INV-7). The
+ * inner side of a nested loop is scanned once for each outer row, in one snapshot.  All these scans
+ * are one long scan, which goes on with that copy, and with the pages that it has copied.
  */
 #ifndef RENCODER_SCAN_COPIES_H
 #define RENCODER_SCAN_COPIES_H
 
+#include "store/catalog.h"
 #include "store/kept_pages.h"
-#include "store/run_list.h"
+
+#include "utils/snapshot.h"
 
 typedef struct RencoderCopies
 {
-	RencoderMetaPageData metadata;	/* when it was looked at last */
-	RencoderRuns runs;			/* likewise */
-	RencoderKept pages;			/* directory, headers, inner pages of runs and
-								 * what describes them, pending pages */
-
-	Buffer		metapage;		/* pinned while a scan goes on, or
-								 * InvalidBuffer */
+	bool		valid;			/* is there a copy? */
 	bool		rescans;		/* of these; else of a single scan, which
 								 * keeps no page */
+	BlockNumber nblocks;		/* of the table */
+	int			nsegments;
+	RencoderSegment segment[RENCODER_MAX_SEGMENTS]; /* of it; without a run
+													 * also where the snapshot
+													 * does not trust it */
+	RencoderCatalog catalog;
+	RencoderKept pages;			/* inner pages of runs and what describes
+								 * them, pending pages */
 } RencoderCopies;
 
 /* Of a single scan. */
 extern void rencoder_copies_init(RencoderCopies *copies);
 
-/* Of rescans, palloc'd. */
-extern RencoderCopies *rencoder_copies_create(void);
+/* Of rescans, in memory of the context. */
+extern RencoderCopies *rencoder_copies_create(MemoryContext context);
 
-/* They have aged: those that are in use stay as they are until the next scan begins. */
+/* They have aged: a scan that begins copies all anew. */
 extern void rencoder_copies_drop(RencoderCopies *copies);
 
-/* A scan begins: copies metapage and lists, unless the copies there are may be used. */
-extern void rencoder_copies_begin(RencoderCopies *copies, Relation index, int64 *npages);
+/*
+ * A scan begins: copies the catalog and takes the table's size, unless that was done.  NULL as
+ * snapshot trusts all runs.  *npages is increased by the pages read.  The table is locked.  Locks:
+ * those of rencoder_catalog_copy(), released.
+ */
+extern void rencoder_copies_begin(RencoderCopies *copies, Relation index, Snapshot snapshot,
+								  int64 *npages);
 
 /*
- * A scan ends, or another round begins: returns the epoch.  Drops the copies if that or run_changes
- * has risen.
+ * A page was taken away: copies the catalog again.  The size of the table stays what it was: behind
+ * it no row is seen.
  */
-extern uint64 rencoder_copies_check_epoch(RencoderCopies *copies, Relation index, int64 *npages);
+extern void rencoder_copies_renew(RencoderCopies *copies, Relation index, Snapshot snapshot,
+								  int64 *npages);
 
-/* Lets go of the metapage, which the calls above keep pinned. */
-extern void rencoder_copies_unpin(RencoderCopies *copies);
+/*
+ * The segment of a page below nblocks, which is the one from "i" on: pages are asked for in
+ * ascending order.
+ */
+static inline int
+rencoder_copies_seek(const RencoderCopies *copies, int i, BlockNumber page)
+{
+	while (copies->segment[i].to <= page)
+		i++;
+	return i;
+}
+
+/* Does a run, which is of the copy, cover a page below nblocks? */
+extern bool rencoder_copies_covers(const RencoderCopies *copies, const RencoderRunEntry *run,
+								   BlockNumber page);
 
 #endif							/* RENCODER_SCAN_COPIES_H */

@@ -1,10 +1,10 @@
 /*
  * scan_facts.c
- *		Facts (storage names pages in vain for an interval of keys): found, heeded, made.
+ *		Facts (a run names a page in vain for an interval of keys): found, heeded, made.
  *
  * What was read in vain is not read again.
  * That a query is asked again is known from a table of the session, of 16 bits for a query.  Only
- * then the page of facts is read; a scan that is not repeated costs a hash, if storage names pages.
+ * then the page of facts is read; a scan that is not repeated costs a hash, if runs name pages.
  */
 #include "scan/scan_facts.h"
 
@@ -21,9 +21,8 @@
 #include "store/sample_pages.h"
 #include "table/heap_read.h"
 
-/* Facts that a scan makes, and heap pages that it reads for them. */
+/* Facts that a scan makes. */
 #define MAX_FACTS		(RENCODER_BUCKET_FACTS / 2)
-#define MAX_READS		2048
 
 /* Once examined, a query is examined again one time in so many. */
 #define AGAIN			64
@@ -34,44 +33,54 @@
 
 static uint16 seen_queries[8192][4];
 
-/* What storage named pages by, of which nothing is known. */
+/* What a run named a page by, of which nothing is known. */
 typedef struct MissingFact
 {
 	RencoderFact fact;
 	const RencoderKeySet *keys;
 } MissingFact;
 
-RencoderScanFacts *
-rencoder_scan_facts_begin(RencoderQuery *query, const RencoderCopies *copies, BlockNumber nblocks,
-						  Snapshot snapshot, bool counts)
+struct RencoderScanFacts
 {
-	bool		remembers = counts && !copies->rescans;
-	bool		may_make = remembers && !RecoveryInProgress() && !IsInParallelMode();
-	RencoderScanFacts *facts;
-	int			nasked = 0;
+	RencoderQuery *query;
+	BlockNumber root;			/* RENCODER_NO_BLOCK: there are no facts */
+	bool		remembers;
+	bool		may_make;
+	const RencoderKeySet *keys; /* that "known" is of; NULL: not looked yet */
+	RencoderFact *known;
+	int			nknown;
+	int			nsaved;			/* pages */
+	int			nmissing;
+	MissingFact *missing;
+};
 
-	if (!rencoder_enable_facts || snapshot == NULL || !IsMVCCSnapshot(snapshot) ||
-		nblocks < RENCODER_SAMPLE_MIN_HEAP || rencoder_removes_early() ||
-		(copies->metadata.fact_root == RENCODER_NO_BLOCK && !may_make))
-		return NULL;
+/*
+ * The column that facts are of; -1: there are none.  Of several, one may leave out what another
+ * names.
+ */
+static int
+find_fact_column(const RencoderRunScan *scan)
+{
+	const RencoderCopies *copies = scan->copies;
+	int			found = -1;
 
-	/* Of several columns, one may leave out what another one names. */
-	for (int col = 0; col < query->natts; col++)
-		nasked += query->column[col].has_keys;
-	if (nasked != 1)
-		return NULL;
-	facts = palloc0(sizeof(RencoderScanFacts));
-	facts->query = query;
-	facts->root = copies->metadata.fact_root;
-	facts->counts = counts;
-	facts->remembers = remembers;
-	facts->may_make = may_make;
-	return facts;
+	if (!rencoder_enable_facts || scan->snapshot == NULL || !IsMVCCSnapshot(scan->snapshot) ||
+		copies->nblocks < RENCODER_SAMPLE_MIN_HEAP || rencoder_removes_early())
+		return -1;
+	for (int i = 0; i < scan->nasked; i++)
+	{
+		if (!scan->query->column[scan->asked[i].col].has_keys)
+			continue;
+		if (found >= 0)
+			return -1;
+		found = scan->asked[i].col;
+	}
+	return found;
 }
 
 /*
- * Remembers that a query is asked, also on a standby and in parallel mode, which make no facts.  Only
- * if the session has asked it before, it looks for facts, and may make some.
+ * Remembers that a query is asked, also on a standby and in parallel mode, which make no facts.
+ * Only if the session has asked it before, it looks for facts, and may make some.
  */
 static void
 find_known(RencoderScanFacts *facts, const RencoderFact *asked)
@@ -90,8 +99,6 @@ find_known(RencoderScanFacts *facts, const RencoderFact *asked)
 	was = seen[i] ^ tag;
 	again = was == SEEN_ONCE || was == SEEN_EXAMINED;
 	facts->nknown = 0;
-	if (facts->known != NULL)
-		pfree(facts->known);
 	facts->known = !again ? NULL :
 		rencoder_facts_find(index, facts->root, asked->lo, asked->hi, &facts->nknown);
 	if (!facts->remembers)
@@ -101,12 +108,11 @@ find_known(RencoderScanFacts *facts, const RencoderFact *asked)
 	facts->may_make &= was == SEEN_ONCE || (again && pg_prng_uint32(&pg_global_prng_state) % AGAIN == 0);
 }
 
-/* Notes a fact to be made. */
+/* Notes a fact to be made, if there is room for it. */
 static void
-add_missing_fact(RencoderScanFacts *facts, const RencoderFact *fact, const RencoderKeySet *keys,
-				 uint32 npages)
+add_missing_fact(RencoderScanFacts *facts, const RencoderFact *fact, const RencoderKeySet *keys)
 {
-	if (!facts->may_make || facts->nmissing >= Min(MAX_FACTS, MAX_READS / (int) npages))
+	if (!facts->may_make || facts->nmissing == MAX_FACTS)
 		return;
 	if (facts->nmissing == 0)
 		facts->missing = palloc(MAX_FACTS * sizeof(MissingFact));
@@ -114,40 +120,96 @@ add_missing_fact(RencoderScanFacts *facts, const RencoderFact *fact, const Renco
 	facts->missing[facts->nmissing++].keys = keys;
 }
 
-bool
-rencoder_scan_facts_exclude(RencoderScanFacts *facts, const RencoderKeySet *keys, int col,
-							BlockNumber first, uint32 npages, bool covered)
+/* Is it known that a run names a page in vain, for which a column is asked for "keys"? */
+static bool
+facts_exclude(RencoderScanFacts *facts, const RencoderRunEntry *run, const RencoderKeySet *keys,
+			  int col, BlockNumber page)
 {
-	RencoderFact fact = {.first = first};
+	RencoderFact fact = {.page = page};
 
-	if (facts == NULL || keys == NULL || keys->none || keys->set.n + keys->boxes.n != 1)
+	if (run == NULL || keys == NULL || keys->none || keys->set.n + keys->boxes.n != 1)
 		return false;
 	fact.lo = keys->query.hull_lo;
 	fact.hi = keys->query.hull_hi;
-	fact.storage = rencoder_fact_storage(facts->epoch, col, keys->boxes.n, covered);
+	fact.storage = rencoder_fact_storage(run->rank, col, keys->boxes.n);
 	if (keys != facts->keys)
 		find_known(facts, &fact);
 	facts->keys = keys;
 	for (int i = 0; i < facts->nknown; i++)
-		if (facts->known[i].first == first && facts->known[i].storage == fact.storage)
+	{
+		if (facts->known[i].page == page && facts->known[i].storage == fact.storage)
 		{
-			facts->nsaved += (int) npages;
+			facts->nsaved++;
 			return true;
 		}
-	add_missing_fact(facts, &fact, keys, npages);
+	}
+	add_missing_fact(facts, &fact, keys);
 	return false;
+}
+
+/* What a run was asked for by a search. */
+static const RencoderKeySet *
+keys_of_searched_run(const RencoderRunScan *scan, const RencoderRunEntry *entry)
+{
+	return entry == NULL ? NULL : scan->run[entry - scan->copies->catalog.entry].keys;
+}
+
+RencoderScanFacts *
+rencoder_scan_facts_apply(const RencoderRunScan *scan, renc_stretches *rows)
+{
+	const RencoderCopies *copies = scan->copies;
+	int			col = find_fact_column(scan);
+	bool		remembers = !copies->rescans && !scan->inspects;
+	bool		may_make = remembers && !RecoveryInProgress() && !IsInParallelMode();
+	renc_stretches_cursor cursor = {0};
+	uint64		row[RENC_ROW_WORDS];
+	RencoderScanFacts *facts;
+	renc_stretches left;
+	uint32		page;
+	int			at = 0;
+
+	if (col < 0 || rows->n == 0 || (copies->catalog.fact_root == RENCODER_NO_BLOCK && !may_make))
+		return NULL;
+	facts = palloc0(sizeof(RencoderScanFacts));
+	facts->query = scan->query;
+	facts->root = copies->catalog.fact_root;
+	facts->remembers = remembers;
+	facts->may_make = may_make;
+	left = *rows;
+	left.stretch = NULL;
+	left.n = left.room = 0;
+	while (renc_stretches_next(rows, &cursor, &page, row))
+	{
+		const RencoderRunEntry *run;
+		const RencoderKeySet *keys;
+
+		at = rencoder_copies_seek(copies, at, page);
+		run = copies->segment[at].run;
+		keys = keys_of_searched_run(scan, run);
+		if (!facts_exclude(facts, run, keys, col, page))
+			renc_stretches_add_pages(&left, page, 1);
+
+		/* Most are of a query that nothing is known of. */
+		if (facts->nsaved == 0 && facts->nknown == 0 && keys != NULL &&
+			(!facts->may_make || facts->nmissing == MAX_FACTS))
+			break;
+	}
+	if (facts->nsaved > 0)
+		renc_stretches_keep(rows, &left);
+	renc_stretches_end(&left);
+	return facts;
 }
 
 /*
  * Makes what facts are missing and true (INV-16), and pages for them, if no other maintainer is at
- * work.  By a sample of the query the cells that are made next tell such keys apart.  Whoever scans has locked the table.
+ * work.  By a sample of the query the cells that are made next tell such keys apart.  Whoever scans
+ * has locked the table.
  */
 static void
 make_facts(void *arg)
 {
 	RencoderScanFacts *facts = (RencoderScanFacts *) arg;
 	Relation	index = facts->query->index;
-	uint32		nrange = rencoder_meta_get(index)->pages_per_range;
 	Relation	heap = table_open(index->rd_index->indrelid, NoLock);
 
 	for (int i = 0; i < facts->nmissing; i++)
@@ -160,8 +222,7 @@ make_facts(void *arg)
 		const RencoderCoder *coder;
 
 		if (!rencoder_coder_find(facts->query->coders, index, col, keys->generation, &coder) ||
-			!rencoder_heap_lacks(heap, index, col, coder, fact->first,
-								 rencoder_fact_covered(fact) ? 1 : nrange, keys))
+			!rencoder_heap_lacks(heap, index, col, coder, fact->page, 1, keys))
 			continue;
 		if (rencoder_sample_rate > 0 && keys->boxes.n == 0)
 			rencoder_samples_store_as_hint(index, col, &sample, 1);
@@ -183,7 +244,7 @@ rencoder_scan_facts_end(RencoderScanFacts *facts)
 {
 	RencoderStats stats = {.count[RENCODER_STATS_SAVED_PAGES] = facts == NULL ? 0 : facts->nsaved};
 
-	if (facts != NULL && facts->counts && facts->nsaved > 0)
+	if (facts != NULL && facts->nsaved > 0)
 		rencoder_scan_stats_add(RelationGetRelid(facts->query->index), &stats, 0);
 	if (facts != NULL && facts->nmissing > 0)
 		(void) rencoder_best_effort(make_facts, facts, facts->query->index,

@@ -7,32 +7,9 @@
 
 #include "store/stats_page.h"
 
-/* Pages of ranges that a scan visits whole, one after the other. */
-typedef struct RencoderWholePages
-{
-	int64		all;
-	uint64		end;			/* page behind the last range */
-	int64		run;			/* pages of neighbours that end there */
-} RencoderWholePages;
-
-static inline void
-rencoder_whole_pages_add(RencoderWholePages *whole, uint64 start, uint64 end)
-{
-	whole->all += end - start;
-	whole->run = (start == whole->end ? whole->run : 0) + end - start;
-	whole->end = end;
-}
-
-/* How many of them are the end of a table of "nblocks" pages? */
-static inline int64
-rencoder_whole_pages_at_end(const RencoderWholePages *whole, BlockNumber nblocks)
-{
-	return whole->end >= nblocks ? whole->run : 0;
-}
-
 /*
- * Adds to what is kept of an index; of the pages that were visited, "tail" are whole ranges at the
- * table's end.  Locks: none.  Nothing on a standby.
+ * Adds to what is kept of an index; of the pages that were visited, "tail" lie behind the
+ * frontier.  Locks: none.  Nothing on a standby.
  */
 extern void rencoder_scan_stats_add(Oid indexoid, const RencoderStats *stats, int64 tail);
 

@@ -4,11 +4,10 @@
  */
 #include "sql/sql_check.h"
 
+#include "access/xlog.h"
 #include "miscadmin.h"
 
-#include "store/fact_pages.h"
 #include "store/pending.h"
-#include "store/run_pages.h"
 #include "store/sample_pages.h"
 #include "store/stats_page.h"
 
@@ -39,55 +38,6 @@ refer_to_block(References *refs, BlockNumber from, BlockNumber start, uint32 npa
 			rencoder_check_note(refs->state, false, blkno,
 								psprintf("Blocks %u and %u both refer to it.", refs->from[blkno], from));
 		refs->from[blkno] = from;
-	}
-}
-
-static void
-refer_group_blocks(References *refs)
-{
-	const CheckState *state = refs->state;
-	const RencoderGroupCopy *copy = state->copy;
-	BlockNumber first = copy->entry->header;
-
-	/*
-	 * An odd group's pages are those of the even one before it, if that has
-	 * any.
-	 */
-	if (copy->group % RENCODER_PAGE_GROUPS == 0 ||
-		rencoder_group_find_header(state->index, &state->meta, copy->group - 1) != first)
-		refer_to_block(refs, copy->directory, first, state->meta.natts);
-	for (int col = 0; col < state->meta.natts; col++)
-	{
-		RencoderExtent matrix = copy->header[col]->matrix;
-
-		if (matrix.start != RENCODER_NO_BLOCK)
-			refer_to_block(refs, first + col, matrix.start, matrix.npages);
-	}
-}
-
-/* Directory pages and the maps that lead to them. */
-static void
-refer_directory_blocks(References *refs, const RencoderMetaPageData *metadata)
-{
-	for (int i = 0; i < RENCODER_META_DIRECT; i++)
-	{
-		if (metadata->direct[i] != RENCODER_NO_BLOCK)
-			refer_to_block(refs, RENCODER_META_BLKNO, metadata->direct[i], 1);
-	}
-	for (int i = 0; i < RENCODER_META_MAPS; i++)
-	{
-		BlockNumber *blkno;
-
-		if (metadata->map[i] == RENCODER_NO_BLOCK)
-			continue;
-		refer_to_block(refs, RENCODER_META_BLKNO, metadata->map[i], 1);
-		blkno = rencoder_page_copy(refs->state->index, metadata->map[i], RENCODER_PAGE_DIRMAP);
-		for (size_t j = 0; j < RENCODER_PAYLOAD_SIZE / sizeof(BlockNumber); j++)
-		{
-			if (blkno[j] != RENCODER_NO_BLOCK)
-				refer_to_block(refs, metadata->map[i], blkno[j], 1);
-		}
-		pfree(blkno);
 	}
 }
 
@@ -144,13 +94,13 @@ refer_hint_blocks(References *refs, BlockNumber root, uint16 page_id, uint32 npa
 											   page_id));
 }
 
-/* What the runs of the list consist of, whatever their state. */
+/* What the runs of the catalog consist of, whatever their state. */
 static void
-refer_run_blocks(References *refs, const RencoderRuns *runs)
+refer_run_blocks(References *refs, const RencoderCatalog *catalog)
 {
-	for (uint32 i = 0; i < runs->list.n; i++)
+	for (uint32 i = 0; i < catalog->n; i++)
 	{
-		const RencoderRunEntry *entry = &runs->list.entry[i];
+		const RencoderRunEntry *entry = &catalog->entry[i];
 		const char *fault = NULL;
 		RencoderRunInfo info;
 
@@ -168,19 +118,19 @@ refer_run_blocks(References *refs, const RencoderRuns *runs)
 
 /* Pages of the pending list and spare ones. */
 static void
-refer_pending_blocks(References *refs, const RencoderRuns *runs, BlockNumber spare)
+refer_pending_blocks(References *refs, const RencoderPendingList *list)
 {
 	RencoderPendingWalk walk;
 	RencoderSpareChain chain = {0};
 	BlockNumber from = RENCODER_META_BLKNO;
 	const char *fault;
 
-	rencoder_pending_walk_begin(&walk, refs->state->index, &runs->pending, runs->pending.last_number);
+	rencoder_pending_walk_begin(&walk, refs->state->index, list, list->last_number);
 	while (rencoder_pending_walk_next(&walk))
 		refer_to_block(refs, walk.from, walk.blkno, 1);
 	rencoder_check_note(refs->state, walk.fault == NULL, walk.blkno, walk.fault);
 	rencoder_pending_walk_end(&walk);
-	fault = rencoder_pending_read_spares(refs->state->index, spare, &chain);
+	fault = rencoder_pending_read_spares(refs->state->index, list->spare, &chain);
 	for (uint64 i = 0; i < chain.n; i++)
 	{
 		refer_to_block(refs, from, chain.page[i].blkno, 1);
@@ -190,36 +140,27 @@ refer_pending_blocks(References *refs, const RencoderRuns *runs, BlockNumber spa
 }
 
 /*
- * Collects all references.  Groups come before the free list: a block that
- * stands in both was then freed in between, which changes the epoch
- * (INV-7), or is in error.
+ * Collects all references.  The free list comes last: a block that stands there and elsewhere was
+ * then freed in between, which the catalog's version tells (INV-7), or is in error.
  */
 static void
-collect_block_references(References *refs, const RencoderMetaPageData *metadata)
+collect_block_references(References *refs)
 {
-	RencoderRuns runs;
-	uint32		ngroups;
+	CheckState *state = refs->state;
+	const RencoderMetaPageData *metadata = &state->metadata;
 
 	memset(refs->from, 0xFF, refs->nblocks * sizeof(BlockNumber));
-	refs->state->fault = NULL;
-	refer_directory_blocks(refs, metadata);
+	state->fault = NULL;
+	rencoder_catalog_copy(state->index, &state->catalog, &state->metadata, NULL, NULL);
 	refer_coder_blocks(refs, metadata->coder_root);
 	refer_hint_blocks(refs, metadata->sample_root, RENCODER_PAGE_SAMPLES,
-					  refs->state->meta.natts * RENCODER_SAMPLE_PAGES);
+					  state->meta.natts * RENCODER_SAMPLE_PAGES);
 	refer_hint_blocks(refs, metadata->stats_page, RENCODER_PAGE_STATS, 1);
 	refer_hint_blocks(refs, metadata->fact_root, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES);
-	ngroups = rencoder_group_copy_count_groups(refs->state->index, &refs->state->meta, metadata, 0);
-	for (uint32 group = 0; group < ngroups; group++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (rencoder_check_read_group(refs->state, group))
-			refer_group_blocks(refs);
-	}
 	if (metadata->run_list != RENCODER_NO_BLOCK)
 		refer_to_block(refs, RENCODER_META_BLKNO, metadata->run_list, 1);
-	rencoder_runs_copy(refs->state->index, &runs, NULL);
-	refer_run_blocks(refs, &runs);
-	refer_pending_blocks(refs, &runs, metadata->pending.spare);
+	refer_run_blocks(refs, &state->catalog);
+	refer_pending_blocks(refs, &state->catalog.pending);
 	refer_free_list_blocks(refs);
 }
 
@@ -230,29 +171,25 @@ collect_block_references(References *refs, const RencoderMetaPageData *metadata)
 void
 rencoder_check_blocks(CheckState *state)
 {
+	bool		primary = !RecoveryInProgress();
 	References	refs = {.state = state,.nblocks = state->nblocks};
 	BlockNumber seen = InvalidBlockNumber;
 	bool		again;
 
 	refs.from = palloc_extended(refs.nblocks * sizeof(BlockNumber), MCXT_ALLOC_HUGE);
-	if (state->primary)
+	if (primary)
 		rencoder_meta_lock_maintainer(state->index);
 	do
 	{
-		RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
-
 		CHECK_FOR_INTERRUPTS();
-		collect_block_references(&refs, metadata);
+		collect_block_references(&refs);
 		again = state->fault != NULL &&
-			(state->fault_blkno != seen ||
-			 metadata->epoch != rencoder_meta_epoch(state->index) ||
-			 rencoder_pending_has_moved(state->index, metadata));
+			(state->fault_blkno != seen || rencoder_pending_has_moved(state->index, &state->metadata));
 		seen = state->fault_blkno;
-		pfree(metadata);
 	} while (again);
 	if (state->fault != NULL)
 		rencoder_page_corrupted(state->index, state->fault_blkno, state->fault);
-	if (state->primary)
+	if (primary)
 		rencoder_meta_unlock_maintainer(state->index);
 	pfree(refs.from);
 }

@@ -2,8 +2,8 @@
  * check_facts.c
  *		rencoder_index_check: are facts true (INV-16)?
  *
- * Facts are read once, at the beginning: a fact that is true stays so in its epoch.  One of the epoch
- * that the group has hides keys of its pages from storage; so check_heap.c looks for these in deltas
+ * Facts are read once, at the beginning: a fact that is true stays so for its rank.  One of the rank
+ * that covers its page hides keys there from the run; so check_heap.c looks for these in deltas
  * and the pending list alone.
  */
 #include "sql/sql_check.h"
@@ -37,38 +37,34 @@ void
 rencoder_check_facts_begin(CheckedFacts *facts, Relation index)
 {
 	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
-	uint64		epoch;
+	RencoderMetaPageData *metadata;
 
 	facts->fact = read_checked_facts(index, &facts->n);
 	facts->here = palloc(Max(facts->n, 1) * sizeof(CheckedFact *));
 	facts->nhere = 0;
-	facts->pages_per_range = rencoder_meta_get(index)->pages_per_range;
-	epoch = rencoder_meta_epoch(index);
+	metadata = rencoder_meta_copy(index);
 	for (int i = 0; i < facts->n; i++)
 	{
 		const RencoderFact *fact = &facts->fact[i].fact;
 
 		/* Its time may come. */
-		if (rencoder_fact_epoch(fact) > epoch || rencoder_fact_col(fact) >= natts)
+		if (rencoder_fact_rank(fact) == 0 || rencoder_fact_rank(fact) > metadata->last_rank ||
+			rencoder_fact_col(fact) >= natts)
 			rencoder_page_corrupted(index, facts->fact[i].blkno,
-									"A fact is of a future epoch, or of a column that the index does not have.");
+									"A fact is of a future rank, or of a column that the index does not have.");
 	}
+	pfree(metadata);
 }
 
 void
-rencoder_check_facts_choose(CheckedFacts *facts, const RencoderGroupCopy *copy, BlockNumber first,
-							uint32 npages)
+rencoder_check_facts_choose(CheckedFacts *facts, BlockNumber first, uint32 npages)
 {
-	facts->copy = copy;
 	facts->nhere = 0;
 	for (int i = 0; i < facts->n; i++)
 	{
-		const RencoderFact *fact = &facts->fact[i].fact;
-		uint64		end = (uint64) fact->first +
-			(rencoder_fact_covered(fact) ? 1 : facts->pages_per_range);
+		BlockNumber page = facts->fact[i].fact.page;
 
-		if (rencoder_fact_epoch(fact) == copy->entry->epoch && end > first &&
-			fact->first < (uint64) first + npages)
+		if (page >= first && page - first < npages)
 			facts->here[facts->nhere++] = &facts->fact[i];
 	}
 }
@@ -89,19 +85,14 @@ checked_fact_has_key(const RencoderFact *fact, uint64 key)
 }
 
 const CheckedFact *
-rencoder_check_facts_find(const CheckedFacts *facts, int tree, BlockNumber page, uint64 key)
+rencoder_check_facts_find(const CheckedFacts *facts, uint32 rank, int tree, BlockNumber page, uint64 key)
 {
-	BlockNumber range = page / facts->pages_per_range;
-
 	for (int i = 0; i < facts->nhere; i++)
 	{
 		const RencoderFact *fact = &facts->here[i]->fact;
-		bool		covered = rencoder_set_test(facts->copy->header[0]->covered,
-												rencoder_slot_of_range(range));
 
-		if (rencoder_fact_col(fact) == tree && rencoder_fact_covered(fact) == covered &&
-			fact->first == (covered ? page : range * facts->pages_per_range) &&
-			checked_fact_has_key(fact, key))
+		if (rencoder_fact_col(fact) == tree && rencoder_fact_rank(fact) == rank &&
+			fact->page == page && checked_fact_has_key(fact, key))
 			return facts->here[i];
 	}
 	return NULL;

@@ -2,25 +2,25 @@
  * check_heap.c
  *		rencoder_index_check(heapallindexed): does the index find the keys of all rows?
  *
- * Every row that a snapshot sees must be covered by the summary of its block range, if the snapshot
- * trusts it (INV-1, INV-2, INV-9).  A row that another transaction is deleting is among them: the
+ * Of every row that a snapshot sees the index must have the key, null or mark of a value without key
+ * of each column, where INV-11 says.  A row that another transaction is deleting is among them: the
  * snapshot sees it.  One that this transaction has deleted comes back if that is rolled back, maybe
  * to a savepoint.  So what the table was before this transaction is looked at, too.
  *
- * Rows are collected for 128 heap pages at a time, of one group.  The key of each row must be in
- * storage, within the bounds of its range, or in a delta or the pending list, with its page and,
- * where parts of pages are named, with the part that has the root of its HOT chain (INV-11).  Of a
- * covered range, storage is the base run that the group names, which is searched once for all keys of
- * the pages; of another one it is the matrix, or the range is "always".  Deltas and the list are only
+ * Rows are collected for 128 heap pages at a time, or less where another run begins to cover the
+ * table.  What a page's rows have must be in the run that covers the page, with the part that has the
+ * root of the row's HOT chain, or in a delta or the pending list; unless the page lies behind
+ * the frontier, or the snapshot does not trust the run (INV-9).  Each run is
+ * searched once for all keys of the pages.  Deltas and the list are only
  * asked for keys that are not there, or that a fact hides there (check_facts.c).  Nulls, and values
- * without a key, are keys of trees of their own, or flags of ranges in matrices tell.
+ * without a key, are keys of trees of their own.
  *
  * Nothing is locked out meanwhile.  A row that the snapshot sees was inserted, and its insertion
- * into the index complete, before the snapshot was taken.  Whatever was in storage, a run or the
+ * into the index complete, before the snapshot was taken.  Whatever was in a run or the
  * pending list then is in one of them later; a run or a pending page goes only in a record that
- * raises run_changes (INV-12), storage in one that raises the epoch.  So what is missing is looked
- * for again if that has risen.  A column of a group whose keys were given another coder while its
- * rows were collected is left out.
+ * raises the catalog's version (INV-7).  So what is missing is looked
+ * for again if that has risen.  Keys are made by the coders of the run that covers the pages when
+ * they are collected; what has keys by another coder cannot be compared, and is left out.
  */
 #include "sql/sql_check.h"
 
@@ -33,13 +33,12 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "format/format_filter.h"
 #include "store/horizon.h"
 #include "store/pending.h"
 #include "table/coder_columns.h"
 
 /* Heap pages that are held against the index together. */
-#define WINDOW_PAGES	RENC_GROUP_RANGES
+#define WINDOW_PAGES	128
 
 /* Keys that there is room for at first. */
 #define FIRST_KEYS		1024
@@ -68,14 +67,15 @@ typedef struct HeapCheck
 	RencoderMeta meta;
 	uint64		xmin;			/* of the snapshot, which trusts horizons up
 								 * to it */
-	uint32		group;			/* of the window */
-	RencoderColumnCoders coders;	/* by which its keys are made */
-	MemoryContext coder_context;	/* reset with each group */
+	RencoderColumnCoders coders;	/* by which keys are made */
+	uint32		coders_of;		/* the run that they were taken from */
+	MemoryContext coder_context;
 	BlockNumber first_page;		/* of the window, or InvalidBlockNumber */
+	BlockNumber end;			/* the page behind it */
 	WantedKey	row;			/* that is collected */
 	RencoderCollector *collector;	/* gives its keys */
 	CollectedKeys *tree;		/* as in a run (run_format.h) */
-	RencoderGroupCopy *copy;
+	RencoderCatalog catalog;	/* as it is looked at */
 	CheckedFacts facts;			/* chosen for the window */
 	MemoryContext context;		/* reset after each look */
 } HeapCheck;
@@ -203,14 +203,6 @@ found(WantedKeys *wanted, BlockNumber page, uint32 first, uint32 last, uint64 lo
 	}
 }
 
-/* All keys are looked for. */
-static void
-check_all_heap_keys(WantedKeys *wanted)
-{
-	for (size_t i = 0; i < wanted->n; i++)
-		wanted->key[i].asked = true;
-}
-
 /*
  * Searches a tree of a run.  Of a cell that reaches farther than the keys of the run a scan finds no
  * more than these.  A value without a key may be any.
@@ -303,20 +295,23 @@ check_heap_keys_in_entry(WantedKeys *wanted, const RencoderPendingEntry *entry, 
 
 /* Deltas and pending entries. */
 static bool
-check_late_heap_keys(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
+check_late_heap_keys(WantedKeys *wanted, uint32 coder)
 {
+	const RencoderCatalog *catalog = &wanted->check->catalog;
 	RencoderPendingWalk walk;
 
-	check_all_heap_keys(wanted);
-	for (uint32 i = 0; i < runs->list.n && wanted->left > 0; i++)
+	for (size_t i = 0; i < wanted->n; i++)
+		wanted->key[i].asked = true;
+	for (uint32 i = 0; i < catalog->n && wanted->left > 0; i++)
 	{
-		const RencoderRunEntry *entry = &runs->list.entry[i];
+		const RencoderRunEntry *entry = &catalog->entry[i];
 
 		if (entry->kind == RENCODER_RUN_DELTA && entry->state == RENCODER_RUN_LIVE &&
 			!check_heap_keys_in_run(wanted, entry, coder))
 			return false;
 	}
-	rencoder_pending_walk_begin(&walk, wanted->check->index, &runs->pending, runs->pending.last_number);
+	rencoder_pending_walk_begin(&walk, wanted->check->index, &catalog->pending,
+								catalog->pending.last_number);
 	while (wanted->left > 0 && rencoder_pending_walk_next(&walk))
 	{
 		for (int i = 0; i < walk.copy.nentries; i++)
@@ -326,34 +321,37 @@ check_late_heap_keys(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 	return walk.fault == NULL || note_heap_fault(wanted, walk.blkno, walk.fault);
 }
 
-/* The range of the group that a page of the window is in. */
-static unsigned int
-slot_of_heap_page(const HeapCheck *check, size_t page)
+/* The page of a wanted key. */
+static inline BlockNumber
+page_of_heap_key(const WantedKeys *wanted, const WantedKey *k)
 {
-	return rencoder_slot_of_range(rencoder_range_of_block(&check->meta, check->first_page + (BlockNumber) page));
+	return wanted->check->first_page + k->page;
 }
 
-/* Does the snapshot trust the range of a key, and no flag of a matrix say that it may be there? */
+/* The run that covers the page of a wanted key, or NULL. */
+static const RencoderRunEntry *
+run_of_heap_key(const WantedKeys *wanted, const WantedKey *k)
+{
+	return rencoder_catalog_covering(&wanted->check->catalog, page_of_heap_key(wanted, k));
+}
+
+/* Does a scan read the page of a key, whatever is asked? */
 static bool
-is_heap_key_checked(const WantedKeys *wanted, const WantedKey *k)
+is_heap_page_read(const WantedKeys *wanted, const WantedKey *k)
 {
-	const HeapCheck *check = wanted->check;
-	const RencoderHeaderData *first = check->copy->header[0];
-	const RencoderHeaderData *header = check->copy->header[wanted->col];
-	bool		is_null = wanted->nulls && k->key == RENCODER_RUN_NULL;
-	unsigned int slot = slot_of_heap_page(check, k->page);
+	const RencoderRunEntry *run = run_of_heap_key(wanted, k);
 
-	return rencoder_set_test(first->summarized, slot) && first->horizon[slot] <= check->xmin &&
-		!(renc_mask_test(rencoder_header_filtered(first), slot) &&
-		  rencoder_set_test(is_null ? header->has_null : header->keyless, slot));
+	return page_of_heap_key(wanted, k) >= wanted->check->catalog.frontier ||
+		(run != NULL && run->horizon > wanted->check->xmin);
 }
 
-/* The fact that hides a key from storage, so that it must be found late, or NULL. */
+/* The fact that hides a key from the run, so that it must be found late, or NULL. */
 static const CheckedFact *
-find_fact_of_heap_key(const WantedKeys *wanted, const WantedKey *k)
+find_fact_of_heap_key(const WantedKeys *wanted, const WantedKey *k, const RencoderRunEntry *run)
 {
-	return rencoder_check_facts_find(&wanted->check->facts, wanted->tree,
-									 wanted->check->first_page + k->page, k->key);
+	return run == NULL ? NULL :
+		rencoder_check_facts_find(&wanted->check->facts, run->rank, wanted->tree,
+								  page_of_heap_key(wanted, k), k->key);
 }
 
 /* The first key that was not found; there is one. */
@@ -361,107 +359,95 @@ static void
 note_heap_key_not_found(WantedKeys *wanted)
 {
 	const WantedKey *k = wanted->key;
+	const RencoderRunEntry *run;
 	const CheckedFact *fact;
 
 	while (k->found)
 		k++;
-	fact = find_fact_of_heap_key(wanted, k);
+	run = run_of_heap_key(wanted, k);
+	fact = find_fact_of_heap_key(wanted, k, run);
 	note_heap_fault(wanted,
-					fact != NULL ? fact->blkno : wanted->check->copy->entry->header + wanted->col,
+					fact != NULL ? fact->blkno : run != NULL ? run->info : RENCODER_META_BLKNO,
 					psprintf("Row (%u,%u) has %s of column %d, which %s.",
-							 wanted->check->first_page + k->page, k->row,
+							 page_of_heap_key(wanted, k), k->row,
 							 wanted->nulls ? k->key == RENCODER_RUN_NULL ? "a null" : "a value without key" :
 							 psprintf("key 0x%016llx", (unsigned long long) k->key), wanted->col + 1,
 							 fact != NULL ? "a fact denies" : "a query does not find"));
 }
 
-/* Finds what the matrix has, or "always" says. */
+/* Finds the keys that are asked for in a run of matrices. */
 static bool
-check_heap_keys_in_matrix(WantedKeys *wanted)
+check_heap_keys_in_matrices(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 {
-	const HeapCheck *check = wanted->check;
-	const RencoderHeaderData *first = check->copy->header[0];
-	const RencoderHeaderData *header = check->copy->header[wanted->col];
-	RencoderSlab slab = rencoder_slab_of(check->index, header);
-	renc_mask	filtered = rencoder_header_filtered(first);
+	const char *fault = NULL;
+	RencoderRunInfo info = rencoder_run_read_info(wanted->check->index, entry, &fault);
+	BlockNumber blkno = entry->info;
 
-	for (size_t i = 0; i < wanted->n; i++)
+	wanted->unknown |= info != NULL && info->column[wanted->tree].entries > 0 &&
+		info->column[wanted->tree].coder != coder;
+	for (size_t i = 0; i < wanted->n && fault == NULL && !wanted->unknown; i++)
 	{
 		WantedKey  *k = &wanted->key[i];
-		unsigned int slot = slot_of_heap_page(check, k->page);
-		const char *fault = NULL;
-		BlockNumber blkno;
 
-		CHECK_FOR_INTERRUPTS();
-		if (k->found || !renc_mask_test(filtered, slot) || k->key < header->min[slot] ||
-			k->key > header->max[slot] || find_fact_of_heap_key(wanted, k) != NULL)
-			continue;
-		if (rencoder_set_test(header->always, slot) ||
-			rencoder_filter_has_key(&slab, slot, k->key, &blkno, &fault))
+		if (is_heap_key_missing(k) &&
+			rencoder_check_matrix_has(wanted->check->index, entry, info, page_of_heap_key(wanted, k),
+									  wanted->tree, k->key, &blkno, &fault))
 			note_heap_key_found(wanted, k);
-		else if (fault != NULL)
-			return note_heap_fault(wanted, blkno, fault);
 	}
-	return true;
+	return fault == NULL || note_heap_fault(wanted, blkno, fault);
 }
 
-/* Finds what the base run has, within the bounds of its ranges. */
+/* Finds what a run has of the pages that it covers. */
 static bool
-check_heap_keys_in_base_run(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
+check_heap_keys_in_base_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 {
-	const HeapCheck *check = wanted->check;
-	const RencoderHeaderData *first = check->copy->header[0];
-	const RencoderHeaderData *header = check->copy->header[wanted->col];
-	const RencoderRunEntry *base = rencoder_runs_find(runs, first->run);
+	size_t		nasked = 0;
 
-	if (base == NULL || base->state != RENCODER_RUN_LIVE)
-		return note_heap_fault(wanted, check->copy->entry->header,
-							   "The group names a run that is not there.");
 	for (size_t i = 0; i < wanted->n; i++)
 	{
 		WantedKey  *k = &wanted->key[i];
-		unsigned int slot = slot_of_heap_page(check, k->page);
 
-		k->asked = rencoder_set_test(first->covered, slot) &&
-			(wanted->nulls ? k->key == RENCODER_RUN_NULL || (header->min[slot] == 0 && header->max[slot] == PG_UINT64_MAX) :
-			 k->key >= header->min[slot] && k->key <= header->max[slot]) &&
-			find_fact_of_heap_key(wanted, k) == NULL;
+		k->asked = !k->found && run_of_heap_key(wanted, k) == entry &&
+			find_fact_of_heap_key(wanted, k, entry) == NULL;
+		nasked += k->asked;
 	}
-	return check_heap_keys_in_run(wanted, base, coder);
+	if (nasked > 0 && entry->kind == RENCODER_RUN_MATRIX)
+		return check_heap_keys_in_matrices(wanted, entry, coder);
+	return nasked == 0 || check_heap_keys_in_run(wanted, entry, coder);
 }
 
 /* One tree of the window; "wanted" gets a fault, if any. */
 static void
-check_heap_keys_of_tree(HeapCheck *check, int tree, const RencoderRuns *runs, WantedKeys *wanted)
+check_heap_keys_of_tree(HeapCheck *check, int tree, WantedKeys *wanted)
 {
-	int			col = tree % check->meta.natts;
-	const RencoderHeaderData *header = check->copy->header[col];
+	const RencoderCatalog *catalog = &check->catalog;
 	CollectedKeys *keys = &check->tree[tree];
 	uint32		coder;
 
 	memset(wanted, 0, sizeof(*wanted));
 	wanted->check = check;
 	wanted->tree = tree;
-	wanted->col = col;
+	wanted->col = tree % check->meta.natts;
 	wanted->nulls = tree >= check->meta.natts;
-	coder = wanted->nulls ? 0 : check->coders.generation[col];
-	if (header->config.coder != check->coders.generation[col])
-		return;
+	coder = wanted->nulls ? 0 : check->coders.generation[wanted->col];
 	wanted->n = wanted->left = keys->n;
 	wanted->key = keys->key;
 	for (size_t i = 0; i < wanted->n; i++)
 	{
 		wanted->key[i].found = false;
-		if (!is_heap_key_checked(wanted, &wanted->key[i]))
+		if (is_heap_page_read(wanted, &wanted->key[i]))
 			note_heap_key_found(wanted, &wanted->key[i]);
 	}
-	if (wanted->left > 0 && check->copy->header[0]->run != 0 &&
-		!check_heap_keys_in_base_run(wanted, runs, coder))
-		return;
-	if (wanted->left > 0 && !wanted->nulls && header->matrix.start != RENCODER_NO_BLOCK &&
-		!check_heap_keys_in_matrix(wanted))
-		return;
-	if (wanted->left > 0 && check_late_heap_keys(wanted, runs, coder) && wanted->left > 0 &&
+	for (uint32 i = 0; i < catalog->n && wanted->left > 0; i++)
+	{
+		const RencoderRunEntry *entry = &catalog->entry[i];
+
+		if (rencoder_run_covers(entry) && entry->state == RENCODER_RUN_LIVE &&
+			entry->from < check->end && entry->to > check->first_page &&
+			!check_heap_keys_in_base_run(wanted, entry, coder))
+			return;
+	}
+	if (wanted->left > 0 && check_late_heap_keys(wanted, coder) && wanted->left > 0 &&
 		!wanted->unknown)
 		note_heap_key_not_found(wanted);
 }
@@ -473,53 +459,72 @@ compare_heap_window(HeapCheck *check)
 	MemoryContext old = MemoryContextSwitchTo(check->context);
 	int			ntrees = rencoder_run_ntrees(check->meta.natts);
 	WantedKeys	wanted;
-	RencoderRuns runs;
-	uint64		epoch;
-	uint64		changes;
+	RencoderMetaPageData *metadata;
 
 	for (int tree = 0; tree < ntrees; tree++)
 		sort_wanted(check->tree[tree].key, check->tree[tree].n);
+	rencoder_check_facts_choose(&check->facts, check->first_page, WINDOW_PAGES);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(check->context);
+		metadata = palloc(sizeof(RencoderMetaPageData));
 		wanted.detail = NULL;
-		epoch = rencoder_meta_epoch(check->index);
-		rencoder_runs_copy(check->index, &runs, NULL);
-		changes = runs.changes;
-		if (!rencoder_group_copy_read(check->index, &check->meta, check->group, check->copy))
-			break;
-		rencoder_check_facts_choose(&check->facts, check->copy, check->first_page, WINDOW_PAGES);
+		rencoder_catalog_copy(check->index, &check->catalog, metadata, NULL, NULL);
 		for (int tree = 0; tree < ntrees && wanted.detail == NULL; tree++)
-			check_heap_keys_of_tree(check, tree, &runs, &wanted);
-		rencoder_runs_copy(check->index, &runs, NULL);
-	} while (wanted.detail != NULL &&
-			 (epoch != rencoder_meta_epoch(check->index) || changes != runs.changes));
+			check_heap_keys_of_tree(check, tree, &wanted);
+	} while (wanted.detail != NULL && rencoder_pending_has_moved(check->index, metadata));
 	if (wanted.detail != NULL)
 		rencoder_page_corrupted(check->index, wanted.blkno, wanted.detail);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(check->context);
 	for (int tree = 0; tree < ntrees; tree++)
 		check->tree[tree].n = 0;
-	rencoder_collect_reset(check->collector);
 }
 
-/* Another group: its rows' keys are to be made as it says. */
+/* Keys are made by the coders of the run, or the newest ones if it is NULL, or has none. */
 static void
-begin_heap_check_group(HeapCheck *check, uint32 group)
+load_heap_coders(HeapCheck *check, const RencoderRunEntry *run)
 {
+	uint32		number = run == NULL ? 0 : run->number;
+	RencoderRunInfo info = NULL;
+	const char *fault = NULL;
 	MemoryContext old;
 
-	check->group = group;
-	memset(&check->coders, 0, sizeof(check->coders));
-	MemoryContextReset(check->coder_context);
-	if (!rencoder_group_copy_read(check->index, &check->meta, group, check->copy))
+	if (check->coders_of == number)
 		return;
+	check->coders_of = number;
+	MemoryContextReset(check->coder_context);
+	memset(&check->coders, 0, sizeof(check->coders));
 	old = MemoryContextSwitchTo(check->coder_context);
+	if (run != NULL)
+		info = rencoder_run_read_info(check->index, run, &fault);
 	for (int col = 0; col < check->meta.natts; col++)
-		rencoder_columns_load_coders(check->index, col, check->copy->header[col]->config.coder,
-									 &check->coders);
+	{
+		uint32		generation = info == NULL ? 0 : info->column[col].coder;
+
+		if (generation == 0)
+			generation = rencoder_coder_newest_generation(check->index, col);
+		if (generation != 0)
+			rencoder_columns_load_coders(check->index, col, generation, &check->coders);
+	}
 	MemoryContextSwitchTo(old);
+}
+
+/* Begins a window, which ends where another run covers the table. */
+static void
+begin_heap_window(HeapCheck *check, BlockNumber page)
+{
+	const RencoderRunEntry *run;
+
+	rencoder_catalog_copy(check->index, &check->catalog, NULL, NULL, NULL);
+	run = rencoder_catalog_covering(&check->catalog, page);
+	check->first_page = page;
+	check->end = page + 1;
+	while (check->end - page < WINDOW_PAGES && check->end < MaxBlockNumber &&
+		   rencoder_catalog_covering(&check->catalog, check->end) == run)
+		check->end++;
+	load_heap_coders(check, run);
 }
 
 /* Collects a row, with the root of its HOT chain; pages come in order. */
@@ -529,19 +534,15 @@ collect_heap_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, b
 {
 	HeapCheck  *check = (HeapCheck *) state;
 	BlockNumber page = ItemPointerGetBlockNumber(tid);
-	BlockNumber first_page = page - page % WINDOW_PAGES;
-	uint32		group = rencoder_group_of_range(rencoder_range_of_block(&check->meta, page));
 
-	if (check->first_page != first_page)
+	if (check->first_page == InvalidBlockNumber || page >= check->end)
 	{
-		compare_heap_window(check);
-		check->first_page = first_page;
-		if (group != check->group)
-			begin_heap_check_group(check, group);
+		if (check->first_page != InvalidBlockNumber)
+			compare_heap_window(check);
+		begin_heap_window(check, page);
 	}
-	check->row.page = (uint16) (page - first_page);
+	check->row.page = (uint16) (page - check->first_page);
 	check->row.row = ItemPointerGetOffsetNumber(tid);
-	rencoder_collect_open(check->collector, slot_of_heap_page(check, check->row.page));
 	rencoder_columns_collect_row(check->index, check->collector, &check->coders, values, isnull, true);
 }
 
@@ -550,49 +551,49 @@ static void
 check_heap_rows(HeapCheck *check, Relation heap, IndexInfo *indexInfo, Snapshot snapshot)
 {
 	check->first_page = InvalidBlockNumber;
-	begin_heap_check_group(check, 0);
 
 	/* As the first scan of CREATE INDEX CONCURRENTLY: what the snapshot sees. */
 	indexInfo->ii_Concurrent = true;
 	(void) table_index_build_scan(heap, check->index, indexInfo, true, false, collect_heap_row,
 								  check,
 								  table_beginscan_strat(heap, snapshot, 0, NULL, true, false));
-	compare_heap_window(check);
+	if (check->first_page != InvalidBlockNumber)
+		compare_heap_window(check);
 }
 
 void
 rencoder_check_heap(Relation heap, Relation index)
 {
 	Snapshot	snapshot = RegisterSnapshot(GetTransactionSnapshot());
-	RencoderMeta meta = *rencoder_meta_get(index);
-	int			ntrees = rencoder_run_ntrees(meta.natts);
-	HeapCheck	check = {.index = index,.meta = meta};
+	HeapCheck  *check = palloc0(sizeof(HeapCheck));
+	int			ntrees;
 
-	check.xmin = rencoder_horizon_of_snapshot(snapshot);
-	check.collector = rencoder_collect_create(meta.natts);
-	check.collector->sink = collect_heap_key;
-	check.collector->sink_arg = &check;
-	check.tree = palloc0(ntrees * sizeof(CollectedKeys));
+	check->index = index;
+	check->meta = *rencoder_meta_get(index);
+	check->xmin = rencoder_horizon_of_snapshot(snapshot);
+	check->coders_of = PG_UINT32_MAX;
+	check->collector = rencoder_collect_create(check->meta.natts);
+	check->collector->sink = collect_heap_key;
+	check->collector->sink_arg = check;
+	ntrees = rencoder_run_ntrees(check->meta.natts);
+	check->tree = palloc0(ntrees * sizeof(CollectedKeys));
 	for (int tree = 0; tree < ntrees; tree++)
 	{
-		check.tree[tree].allocated = FIRST_KEYS;
-		check.tree[tree].key = palloc(FIRST_KEYS * sizeof(WantedKey));
+		check->tree[tree].allocated = FIRST_KEYS;
+		check->tree[tree].key = palloc(FIRST_KEYS * sizeof(WantedKey));
 	}
-	check.copy = rencoder_group_copy_create(&meta);
-	check.context = AllocSetContextCreate(CurrentMemoryContext, "rencoder rows' keys",
-										  ALLOCSET_DEFAULT_SIZES);
-	check.coder_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder coders",
-												ALLOCSET_DEFAULT_SIZES);
-
-	rencoder_check_facts_begin(&check.facts, index);
-
-	check_heap_rows(&check, heap, BuildIndexInfo(index), snapshot);
+	check->context = AllocSetContextCreate(CurrentMemoryContext, "rencoder rows' keys",
+										   ALLOCSET_DEFAULT_SIZES);
+	check->coder_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder coders",
+												 ALLOCSET_DEFAULT_SIZES);
+	rencoder_check_facts_begin(&check->facts, index);
+	check_heap_rows(check, heap, BuildIndexInfo(index), snapshot);
 	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
 	{
 		SnapshotData before = *snapshot;
 
 		before.curcid = FirstCommandId;
-		check_heap_rows(&check, heap, BuildIndexInfo(index), &before);
+		check_heap_rows(check, heap, BuildIndexInfo(index), &before);
 	}
 	UnregisterSnapshot(snapshot);
 }

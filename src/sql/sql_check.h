@@ -6,20 +6,22 @@
 #define RENCODER_SQL_CHECK_H
 
 #include "key/coder.h"
+#include "store/catalog.h"
 #include "store/fact_pages.h"
-#include "store/group_copy.h"
 #include "store/run_pages.h"
 
-/* ---- What the parts share (check_structure.c) ---- */
+/* ---- What the parts share (check_index.c) ---- */
 
 typedef struct CheckState
 {
 	Relation	index;
 	RencoderMeta meta;
-	bool		primary;		/* we can lock the maintainer out */
 	BlockNumber nblocks;		/* of the index, when last looked at */
-	RencoderGroupCopy *copy;
 	RencoderCoders *coders;
+
+	/* Of one moment: what is looked at. */
+	RencoderMetaPageData metadata;
+	RencoderCatalog catalog;
 
 	/*
 	 * The first thing found wrong, if it is not because of what has moved
@@ -27,10 +29,6 @@ typedef struct CheckState
 	 */
 	const char *fault;
 	BlockNumber fault_blkno;
-
-	/* As they were after the group in "copy" was read, if one is looked at. */
-	RencoderMetaPageData metadata;
-	RencoderRuns runs;
 } CheckState;
 
 /* Raises ERRCODE_INDEX_CORRUPTED unless "condition"; "detail" is a sentence. */
@@ -45,11 +43,13 @@ extern void rencoder_check_note(CheckState *state, bool sound, BlockNumber blkno
 extern void rencoder_check_extent(CheckState *state, BlockNumber from,
 								  BlockNumber start, uint32 npages);
 
+/* ---- check_catalog.c ---- */
+
 /*
- * Reads what is known of a group into state->copy, after a look at the block
- * numbers that lead there; false if there is no header.
+ * Verifies what the catalog in state->catalog says, without a look at any other page.  Raises
+ * ERRCODE_INDEX_CORRUPTED.
  */
-extern bool rencoder_check_read_group(CheckState *state, uint32 group);
+extern void rencoder_check_catalog(const CheckState *state);
 
 /* ---- check_blocks.c ---- */
 
@@ -59,16 +59,24 @@ extern void rencoder_check_blocks(CheckState *state);
 /* ---- check_runs.c ---- */
 
 /*
- * Reads and verifies the run list, all pages of LIVE runs, and the pending list.  Keeps nobody out:
+ * Reads and verifies the catalog, all pages of LIVE runs, and the pending list.  Keeps nobody out:
  * what moves meanwhile is looked at again.  Raises ERRCODE_INDEX_CORRUPTED.
  */
 extern void rencoder_check_runs(CheckState *state);
 
+/* ---- Runs of matrices (check_matrices.c) ---- */
+
+/* Notes what is wrong with the matrices of a run. */
+extern void rencoder_check_matrices(CheckState *state, const RencoderRunEntry *run,
+									const RencoderRunInfoData *info);
+
 /*
- * Verifies what the group in state->copy says of a run.  On a primary the caller is the
- * maintainer.  Raises ERRCODE_INDEX_CORRUPTED.
+ * Would a scan find a key, or what stands in its place, of a tree on a heap page that the run covers?  False
+ * with *fault, if a page of the run, *blkno, is not what it should be.
  */
-extern void rencoder_check_run_of_group(CheckState *state);
+extern bool rencoder_check_matrix_has(Relation index, const RencoderRunEntry *run,
+									  const RencoderRunInfoData *info, BlockNumber page, int tree,
+									  uint64 key, BlockNumber *blkno, const char **fault);
 
 /* ---- Facts (check_facts.c) ---- */
 
@@ -82,10 +90,8 @@ typedef struct CheckedFacts
 {
 	int			n;
 	CheckedFact *fact;
-	uint32		pages_per_range;
 
 	/* Chosen by rencoder_check_facts_choose(). */
-	const RencoderGroupCopy *copy;
 	int			nhere;
 	const CheckedFact **here;
 } CheckedFacts;
@@ -93,22 +99,21 @@ typedef struct CheckedFacts
 /* Reads all.  Raises ERRCODE_INDEX_CORRUPTED if one cannot be of this index. */
 extern void rencoder_check_facts_begin(CheckedFacts *facts, Relation index);
 
-/* Chooses those that hold for some pages of the group, of which "copy" is and stays. */
-extern void rencoder_check_facts_choose(CheckedFacts *facts, const RencoderGroupCopy *copy,
-										BlockNumber first, uint32 npages);
+/* Chooses those of "npages" pages from "first" on. */
+extern void rencoder_check_facts_choose(CheckedFacts *facts, BlockNumber first, uint32 npages);
 
 /*
- * The chosen fact that hides a key of a page from storage, or NULL.  "tree": of a run; only those of
- * keys have facts.
+ * The chosen fact that hides a key of a page from the run of that rank, or NULL.  "tree": of a run;
+ * only those of keys have facts.
  */
-extern const CheckedFact *rencoder_check_facts_find(const CheckedFacts *facts, int tree,
+extern const CheckedFact *rencoder_check_facts_find(const CheckedFacts *facts, uint32 rank, int tree,
 													BlockNumber page, uint64 key);
 
-/* ---- Are all rows covered by the summaries of their ranges? (check_heap.c) ---- */
+/* ---- Does the index find all rows? (check_heap.c) ---- */
 
 /*
- * Raises ERRCODE_INDEX_CORRUPTED if a row that a new snapshot sees is not
- * covered by the summary of its range.  Evaluates the index's expressions.
+ * Raises ERRCODE_INDEX_CORRUPTED if a scan would not find a row that a new snapshot sees.  Evaluates
+ * the index's expressions.
  */
 extern void rencoder_check_heap(Relation heap, Relation index);
 

@@ -202,58 +202,52 @@ typedef struct Replay
 	double		pages;			/* of the table that the index let pass, */
 	double		index_pages;	/* those that it took, */
 	double		false_pages;	/* and on which there was no row */
-
-	/* Of one sample. */
-	BlockNumber *page;
-	int64		npages;
-	int64		room;
 } Replay;
 
-static void
-take_replayed_page(void *arg, BlockNumber page, const uint64 *row)
+/* On how many of some pages, all over the list, is there no row?  They stand for the others. */
+static double
+count_false_pages(const Replay *replay, const RencoderCandidates *found, int64 npages,
+				  const RencoderCoder *coder, const RencoderKeySet *keys)
 {
-	Replay	   *replay = (Replay *) arg;
+	renc_stretches_cursor cursor = {0};
+	uint64		row[RENC_ROW_WORDS];
+	uint32		page;
+	int64		nread = Min(npages, REPLAY_PAGES);
+	int64		i = 0;
+	int			nfalse = 0;
 
-	if (replay->npages == replay->room)
+	for (int64 at = 0; i < nread && renc_stretches_next(&found->rows, &cursor, &page, row); at++)
 	{
-		replay->room = replay->room == 0 ? REPLAY_PAGES : 2 * replay->room;
-		replay->page = replay->page == NULL ?
-			palloc(replay->room * sizeof(BlockNumber)) :
-			repalloc_huge(replay->page, replay->room * sizeof(BlockNumber));
+		if (at != i * npages / nread)
+			continue;
+		i++;
+		nfalse += rencoder_heap_lacks(replay->heap, replay->index, replay->col, coder, page, 1, keys);
 	}
-	replay->page[replay->npages++] = page;
+	return (double) nfalse * npages / Max(nread, 1);
 }
 
-/* Of many pages some, all over the table, are read, and stand for the others. */
 static void
 replay_sample(Replay *replay, const RencoderSample *sample)
 {
 	RencoderQuery *query = rencoder_key_make_query_of_keys(replay->index, replay->col, sample->coder,
 														   sample->lo, sample->hi,
 														   sample->kind == RENCODER_SAMPLE_BOX);
-	RencoderEmit emit = {.page = take_replayed_page,.arg = replay};
-	RencoderCandidateCounts counts = {0};
+	RencoderCandidates found;
 	const RencoderKeySet *keys = rencoder_key_newest_set(query, replay->col);
 	const RencoderCoder *coder;
-	int64		nread;
-	int			nfalse = 0;
+	int64		npages;
 
-	replay->page = NULL;
-	replay->npages = replay->room = 0;
 	if (!rencoder_coder_find(query->coders, replay->index, replay->col, sample->coder, &coder))
 		return;
-	(void) rencoder_candidates_find(replay->index, RelationGetNumberOfBlocks(replay->heap), query,
-									GetActiveSnapshot(), NULL, &emit, NULL, &counts);
+	rencoder_candidates_find(replay->index, query, GetActiveSnapshot(), NULL, NULL, true, &found);
 	if (query->unknown)
 		return;
+	npages = (int64) renc_stretches_count_pages(&found.rows);
 	replay->n++;
-	replay->pages += replay->npages;
-	replay->index_pages += counts.index_pages;
-	nread = Min(replay->npages, REPLAY_PAGES);
-	for (int64 i = 0; i < nread && replay->is_plain; i++)
-		nfalse += rencoder_heap_lacks(replay->heap, replay->index, replay->col, coder,
-									  replay->page[i * replay->npages / nread], 1, keys);
-	replay->false_pages += (double) nfalse * replay->npages / Max(nread, 1);
+	replay->pages += npages;
+	replay->index_pages += found.index_pages;
+	if (replay->is_plain)
+		replay->false_pages += count_false_pages(replay, &found, npages, coder, keys);
 }
 
 /* Samples of queries, not those that a build has made of the table's values: "most", of all ages. */

@@ -9,8 +9,8 @@
 #include "utils/timestamp.h"
 
 #include "sql/sql_shown.h"
+#include "store/catalog.h"
 #include "store/open_index.h"
-#include "store/run_list.h"
 
 PG_FUNCTION_INFO_V1(rencoder_index_stats);
 PG_FUNCTION_INFO_V1(rencoder_index_stats_reset);
@@ -20,16 +20,16 @@ PG_FUNCTION_INFO_V1(rencoder_index_stats_reset);
 
 /* False pages that base runs expect of a query of the first column; false: there are none. */
 static bool
-predict_false_pages(const RencoderRuns *runs, double *pages)
+predict_false_pages(const RencoderCatalog *catalog, double *pages)
 {
 	bool		any = false;
 
 	*pages = 0;
-	for (uint32 i = 0; i < runs->list.n; i++)
+	for (uint32 i = 0; i < catalog->n; i++)
 	{
-		const RencoderRunEntry *entry = &runs->list.entry[i];
+		const RencoderRunEntry *entry = &catalog->entry[i];
 
-		if (entry->state != RENCODER_RUN_LIVE || entry->kind != RENCODER_RUN_BASE)
+		if (entry->state != RENCODER_RUN_LIVE || !rencoder_run_covers(entry))
 			continue;
 		*pages += Max(entry->first.false_pages, 0);
 		any = true;
@@ -41,26 +41,27 @@ static void
 get_index_stats(Relation index, Datum *values, bool *nulls)
 {
 	RencoderStats stats = {0};
-	RencoderRuns runs;
+	RencoderCatalog *catalog = palloc(sizeof(RencoderCatalog));
 	double		predicted;
 	bool		kept;
 	int			i;
 
 	rencoder_scan_stats_write(index);
 	kept = !RecoveryInProgress() && rencoder_stats_read(index, &stats);
-	rencoder_runs_copy(index, &runs, NULL);
+	rencoder_catalog_copy(index, catalog, NULL, NULL, NULL);
 	for (i = 0; i < RENCODER_STATS_COUNTS; i++)
 	{
 		values[i] = Int64GetDatum(stats.count[i]);
 		nulls[i] = !kept;
 	}
-	nulls[i] = !predict_false_pages(&runs, &predicted);
+	nulls[i] = !predict_false_pages(catalog, &predicted);
 	values[i++] = rencoder_sql_shown(predicted);
 	nulls[i] = stats.since == 0;
 	values[i++] = TimestampTzGetDatum(stats.since);
 	values[i++] = Int64GetDatum((int64) RelationGetNumberOfBlocks(index) * BLCKSZ);
-	values[i++] = Int32GetDatum(runs.list.n);
-	values[i++] = Int64GetDatum((int64) rencoder_pending_pages(&runs.pending));
+	values[i++] = Int32GetDatum(catalog->n);
+	values[i++] = Int64GetDatum((int64) rencoder_pending_pages(&catalog->pending));
+	pfree(catalog);
 	Assert(i == STATS_COLUMNS);
 }
 

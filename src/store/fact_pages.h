@@ -2,9 +2,8 @@
  * fact_pages.h
  *		Facts: what scans read in vain, kept in the index.
  *
- * A fact says that on a heap page, or the pages of a block range, no row has a key of a column from
- * lo to hi, but for rows that came later and are entries, as long as the group's directory entry has
- * the same epoch, that is, the same storage (INV-16).
+ * A fact says that on a heap page no row has a key of a column from lo to hi, but for rows that came
+ * later and are entries, as long as the run that covers the page has the fact's rank (INV-16).
  *
  * Four pages of hints (hint_pages.h), made with the first fact:
  *
@@ -13,7 +12,7 @@
  *
  *		a fact
  *		 0    8    16        24      28
- *		 | lo | hi | storage | first | check |
+ *		 | lo | hi | storage | page  | check |
  *
  * lo and hi are those of a query, and choose page and bucket, so that one look finds all facts of a
  * query.  In a bucket the newest fact comes first, and the oldest falls out.  A torn or damaged fact
@@ -35,7 +34,7 @@ typedef struct RencoderFact
 	uint64		lo;				/* no key from lo to hi */
 	uint64		hi;
 	uint64		storage;		/* rencoder_fact_storage() */
-	BlockNumber first;			/* heap page */
+	BlockNumber page;			/* of the heap */
 	uint32		check;			/* of all bytes before (private) */
 } RencoderFact;
 
@@ -46,16 +45,14 @@ StaticAssertDecl(sizeof(RencoderFact) == 32, "RencoderFact is on disk");
 #define RENCODER_PAGE_MAX_FACTS	((int) (RENCODER_PAGE_BUCKETS * RENCODER_BUCKET_FACTS))
 
 /*
- * The storage that named the pages: of a column (0-based), in an epoch of the group's directory
- * entry.  A run ("covered") names one page, a filter pages_per_range.  "box": lo and hi are the keys
- * of its corners.
+ * Which run named the page, by its rank, for which column (0-based).  "box": lo and hi are the keys of
+ * its corners.
  */
-#define rencoder_fact_storage(epoch, col, box, covered) \
-	((uint64) (epoch) << 8 | (uint64) (col) << 2 | (uint64) (box) << 1 | (covered))
-#define rencoder_fact_epoch(fact)	((fact)->storage >> 8)
+#define rencoder_fact_storage(rank, col, box) \
+	((uint64) (rank) << 8 | (uint64) (col) << 2 | (uint64) (box) << 1)
+#define rencoder_fact_rank(fact)	((uint32) ((fact)->storage >> 8))
 #define rencoder_fact_is_box(fact)	(((fact)->storage & 2) != 0)
 #define rencoder_fact_col(fact)		((int) ((fact)->storage >> 2 & 0x3F))
-#define rencoder_fact_covered(fact) (((fact)->storage & 1) != 0)
 
 /*
  * The facts of just this interval of keys, palloc'd; *n is their number.  Locks: a page share,

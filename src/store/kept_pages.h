@@ -1,6 +1,7 @@
 /*
  * kept_pages.h
- *		Pages that a scan keeps for its rescans, and those that it has fetched ahead.
+ *		Pages that a scan keeps for its rescans, and those that it has fetched ahead; roots of runs that a
+ *		session keeps.
  */
 #ifndef RENCODER_KEPT_PAGES_H
 #define RENCODER_KEPT_PAGES_H
@@ -43,8 +44,8 @@ extern Page rencoder_kept_read(RencoderKept *kept, Relation index, BlockNumber b
 							   char *room, int64 *npages, const char **fault);
 
 /*
- * Pages that will be read soon, and that the kernel fetches meanwhile.  How many pages ahead is what
- * effective_io_concurrency says, the server's or the tablespace's; 0: none.
+ * Pages that will be read soon, and that the kernel fetches meanwhile.  How many pages ahead is
+ * what effective_io_concurrency says, the server's or the tablespace's; 0: none.
  */
 typedef struct RencoderPrefetch
 {
@@ -63,5 +64,17 @@ extern bool rencoder_kept_prefetch_is_vain(void);
  * end of the index, which a damaged page may say.
  */
 extern void rencoder_kept_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno);
+
+/* ---- Roots ---- */
+
+/* The root of a tree of a run that the session keeps, until it keeps another one, or NULL. */
+extern Page rencoder_kept_root_find(Relation index, uint32 run, int tree, BlockNumber blkno);
+
+/* Keeps the first bytes of a root, which have been verified, perhaps instead of another one. */
+extern void rencoder_kept_root_keep(Relation index, uint32 run, int tree, BlockNumber blkno,
+									const char *page, Size size);
+
+/* Forgets those of an index, which is built anew. */
+extern void rencoder_run_roots_forget(Relation index);
 
 #endif							/* RENCODER_KEPT_PAGES_H */

@@ -8,7 +8,6 @@
 #include "storage/lock.h"
 
 #include "filter/renc_hash.h"
-#include "store/entry.h"
 
 void
 rencoder_meta_create(Relation index, ForkNumber fork, uint32 pages_per_range,
@@ -34,13 +33,10 @@ rencoder_meta_create(Relation index, ForkNumber fork, uint32 pages_per_range,
 	meta->magic = RENCODER_MAGIC;
 	meta->version = RENCODER_VERSION;
 	meta->hash_id = RENC_HASH_ID_XXH3;
-	meta->rows_per_window = RENCODER_ROWS;
-	meta->group_ranges = RENC_GROUP_RANGES;
-	meta->slice_ranges = RENC_SLICE_RANGES;
 	meta->pages_per_range = pages_per_range;
 	meta->bits_per_key = bits_per_key;
 	meta->natts = IndexRelationGetNumberOfKeyAttributes(index);
-	meta->epoch = 1;
+	meta->changes = 1;
 	meta->pending.magic = RENCODER_MAGIC;
 	MarkBufferDirty(buf);
 	END_CRIT_SECTION();
@@ -69,13 +65,10 @@ rencoder_meta_lock(Relation index, int lockmode)
 	if (meta->pending.magic != RENCODER_MAGIC)
 		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
 								"The metapage has lost what it says of runs and the pending list.");
-	if (meta->rows_per_window != RENCODER_ROWS ||
-		meta->group_ranges != RENC_GROUP_RANGES ||
-		meta->slice_ranges != RENC_SLICE_RANGES ||
-		meta->pages_per_range == 0 || meta->bits_per_key == 0 ||
+	if (meta->pages_per_range == 0 || meta->bits_per_key == 0 ||
 		meta->natts != (uint32) IndexRelationGetNumberOfKeyAttributes(index))
 		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
-								"The metapage describes another geometry.");
+								"The metapage describes another index.");
 	return buf;
 }
 
@@ -93,29 +86,41 @@ rencoder_meta_get(Relation index)
 		meta->pages_per_range = data->pages_per_range;
 		meta->bits_per_key = data->bits_per_key;
 		meta->natts = data->natts;
-		meta->entry_size = RencoderEntrySize(data->natts);
-		meta->entries_per_page = RENCODER_PAYLOAD_SIZE / meta->entry_size;
 		UnlockReleaseBuffer(buf);
 		index->rd_amcache = cache;
 	}
 	return &((const RencoderCache *) index->rd_amcache)->meta;
 }
 
-RencoderPath
-rencoder_meta_path(Relation index)
+bool
+rencoder_meta_takes_entries(Relation index, BlockNumber page)
 {
-	RencoderPath none = {0};
+	RencoderCache *cache;
+	Buffer		buf;
 
-	if (index->rd_amcache == NULL)
-		return none;
-	return ((const RencoderCache *) index->rd_amcache)->path;
+	(void) rencoder_meta_get(index);
+	cache = (RencoderCache *) index->rd_amcache;
+	if (page < cache->entries_to)
+		return true;
+	buf = rencoder_page_read_recent(index, RENCODER_META_BLKNO, RENCODER_PAGE_META, &cache->buffer);
+	cache->entries_to = Max(cache->entries_to,
+							RencoderPageGetMeta(BufferGetPage(buf))->entries_to);
+	UnlockReleaseBuffer(buf);
+	return page < cache->entries_to;
+}
+
+BlockNumber
+rencoder_meta_tail(Relation index)
+{
+	return index->rd_amcache == NULL ? RENCODER_NO_BLOCK :
+		((const RencoderCache *) index->rd_amcache)->tail;
 }
 
 void
-rencoder_meta_keep_path(Relation index, const RencoderPath *path)
+rencoder_meta_keep_tail(Relation index, BlockNumber tail)
 {
 	if (index->rd_amcache != NULL)
-		((RencoderCache *) index->rd_amcache)->path = *path;
+		((RencoderCache *) index->rd_amcache)->tail = tail;
 }
 
 bool
@@ -141,16 +146,6 @@ rencoder_meta_copy(Relation index)
 	memcpy(copy, RencoderPageGetMeta(BufferGetPage(buf)), sizeof(*copy));
 	UnlockReleaseBuffer(buf);
 	return copy;
-}
-
-uint64
-rencoder_meta_epoch(Relation index)
-{
-	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-	uint64		epoch = RencoderPageGetMeta(BufferGetPage(buf))->epoch;
-
-	UnlockReleaseBuffer(buf);
-	return epoch;
 }
 
 /*

@@ -9,7 +9,7 @@
 
 /* For messages. */
 static const char *const page_type_names[] = {
-	"metapage", "directory map", "directory", "group header", "window", "unknown", "free list",
+	"metapage", "matrix", "unknown", "unknown", "window", "unknown", "free list",
 	"coder list", "coder", "query sample", "run list", "run description", "run", "pending list",
 	"scan statistics", "fact"
 };
@@ -31,12 +31,6 @@ rencoder_page_init(Page page, BlockNumber blkno, uint16 page_id)
 }
 
 void
-rencoder_page_reset_lower(Page page)
-{
-	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData);
-}
-
-void
 rencoder_page_trim_lower(Page page)
 {
 	PageHeader	phdr = (PageHeader) page;
@@ -47,20 +41,6 @@ rencoder_page_trim_lower(Page page)
 		phdr->pd_lower--;
 }
 
-bool
-rencoder_page_raise_lower(Page page, uint32 offset)
-{
-	PageHeader	phdr = (PageHeader) page;
-	uint32		start = MAXALIGN(SizeOfPageHeaderData);
-
-	if (offset < phdr->pd_lower)
-		return false;
-	phdr->pd_lower = (LocationIndex)
-		(start + ((offset - start) / RENCODER_BAND_SIZE + 1) * RENCODER_BAND_SIZE);
-	Assert(phdr->pd_lower <= phdr->pd_upper);
-	return true;
-}
-
 /* Does pd_lower stand where it may in a page of the type? */
 static bool
 page_lower_is_valid(PageHeader phdr, uint16 page_id)
@@ -69,12 +49,9 @@ page_lower_is_valid(PageHeader phdr, uint16 page_id)
 
 	if (phdr->pd_lower == phdr->pd_special)
 		return true;
-	if (page_id == RENCODER_PAGE_PENDING || page_id == RENCODER_PAGE_RUN ||
-		page_id == RENCODER_PAGE_RUN_INFO)
-		return phdr->pd_lower >= start && phdr->pd_lower < phdr->pd_special;
-	return page_id == RENCODER_PAGE_WINDOWS && phdr->pd_lower >= start &&
-		phdr->pd_lower < phdr->pd_special &&
-		(phdr->pd_lower - start) % RENCODER_BAND_SIZE == 0;
+	return (page_id == RENCODER_PAGE_PENDING || page_id == RENCODER_PAGE_RUN ||
+			page_id == RENCODER_PAGE_RUN_INFO) &&
+		phdr->pd_lower >= start && phdr->pd_lower < phdr->pd_special;
 }
 
 const char *

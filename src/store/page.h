@@ -11,9 +11,7 @@
  *		+------+--------------------------------------------+------------+
  *
  * pd_lower stands at the end of the payload, or generic WAL and full page
- * images would drop it as a "hole" (INV-5).  Only in a window page of a matrix of
- * all ranges it stands at the end of the last band in use; what lies above is
- * zero, and who sets a bit there raises it (rencoder_page_raise_lower).  In a page of the
+ * images would drop it as a "hole" (INV-5).  In a page of the
  * pending list it stands behind the last entry (rencoder_wal_append).  In a page of a run, which never
  * changes, and in one that describes a run, it stands behind what is on it, so that an image does
  * without the zeros (rencoder_page_trim_lower).  The special
@@ -31,15 +29,14 @@
 
 /* Page ids, the last half-word of a page, for pg_filedump and similar. */
 #define RENCODER_PAGE_META		0xFFB0
-#define RENCODER_PAGE_DIRMAP	0xFFB1	/* block numbers of directory pages */
-#define RENCODER_PAGE_DIRECTORY	0xFFB2	/* directory entries */
-#define RENCODER_PAGE_HEADER	0xFFB3	/* group header, one per column */
+#define RENCODER_PAGE_MATRIX	0xFFB1	/* what runs of matrices say of them */
 #define RENCODER_PAGE_WINDOWS	0xFFB4	/* windows of filters */
 #define RENCODER_PAGE_FREE		0xFFB6	/* list of free extents */
 #define RENCODER_PAGE_CODERS	0xFFB7	/* list of coders */
 #define RENCODER_PAGE_CODER		0xFFB8	/* bytes of a coder */
 #define RENCODER_PAGE_SAMPLES	0xFFB9	/* query samples */
-#define RENCODER_PAGE_RUN_LIST	0xFFBA	/* list of runs */
+#define RENCODER_PAGE_RUN_LIST	0xFFBA	/* runs that the metapage has no room
+										 * for */
 #define RENCODER_PAGE_RUN_INFO	0xFFBB	/* what a run is */
 #define RENCODER_PAGE_RUN		0xFFBC	/* leaves and inner pages of runs */
 #define RENCODER_PAGE_PENDING	0xFFBD	/* pending list */
@@ -91,30 +88,11 @@ typedef struct RencoderExtent
 /* Makes an empty page of the type, payload zeroed. */
 extern void rencoder_page_init(Page page, BlockNumber blkno, uint16 page_id);
 
-/* The bands of a window page that pd_lower covers; the others are zero. */
-static inline int
-rencoder_page_bands(Page page)
-{
-	return (int) ((((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) /
-				  RENCODER_BAND_SIZE);
-}
-
-/* Notes that a window page just made has no band in use yet. */
-extern void rencoder_page_reset_lower(Page page);
-
 /*
  * Puts pd_lower behind the last byte that is not zero.  To be done whenever the page has been filled,
  * before the record is assembled.
  */
 extern void rencoder_page_trim_lower(Page page);
-
-/*
- * Raises pd_lower, if need be, to the end of the band that the byte at "offset"
- * from the start of the page belongs to; true if it did.  To be done in the
- * record that sets a bit there, which replay would take for a hole else
- * (INV-5).
- */
-extern bool rencoder_page_raise_lower(Page page, uint32 offset);
 
 /* CRC-32C. */
 extern uint32 rencoder_checksum(const void *data, size_t size);

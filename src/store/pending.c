@@ -1,7 +1,6 @@
 /*
  * pending.c
- *		The pending list: entries are appended and read here.  store/run_list.c takes them away when
- *		a delta is published.
+ *		The pending list: entries are appended and read here.  store/catalog.c takes them away.
  */
 #include "store/pending.h"
 
@@ -10,7 +9,6 @@
 #include "storage/lmgr.h"
 
 #include "base/options.h"
-#include "filter/renc_group_candidates.h"
 
 /* Bytes of a page that entries may take. */
 #define PENDING_ROOM \
@@ -171,12 +169,7 @@ rencoder_pending_append(Relation index, const RencoderPendingEntry *entry, Block
 	buf = ReadBuffer(index, tail);
 	page = BufferGetPage(buf);
 
-	/*
-	 * The guess may be old, and the page freed and used again: for a header
-	 * that we hold, or a directory page that is locked before it.  Those of
-	 * our group are what they are since before we came, so what is a pending
-	 * page now is neither, whatever becomes of it.
-	 */
+	/* The guess may be old, and the page be anything by now. */
 	if (rencoder_page_fault(page, tail, RENCODER_PAGE_PENDING) != NULL)
 	{
 		ReleaseBuffer(buf);
@@ -249,21 +242,6 @@ rencoder_pending_close(Relation index)
 	return read_pending_bounds(index).last_number - 1;
 }
 
-void
-rencoder_pending_ensure_closed(Relation index)
-{
-	while (rencoder_pending_last_closed(index) == 0)
-		link_pending_page(index, read_pending_bounds(index).last);
-}
-
-uint64
-rencoder_pending_last_closed(Relation index)
-{
-	RencoderPendingList bounds = read_pending_bounds(index);
-
-	return bounds.last == RENCODER_NO_BLOCK ? bounds.last_number : bounds.last_number - 1;
-}
-
 bool
 rencoder_pending_has_closed(Relation index, uint64 npages)
 {
@@ -286,7 +264,6 @@ pending_page_is_empty(Relation index, BlockNumber blkno)
 	return empty;
 }
 
-/* A closed page may be empty, too: the first one (rencoder_pending_ensure_closed). */
 bool
 rencoder_pending_is_empty(Relation index)
 {
@@ -379,8 +356,8 @@ read_pending_spares(Relation index, RencoderSpareChain *chain)
 
 /*
  * Frees the last "n" spare pages.  The one before them stays what it is, and all behind it, unless
- * it has been linked, which takes the metapage and gives it another number.  run_changes rises:
- * whoever walks over spare pages is to look again (INV-12).
+ * it has been linked, which takes the metapage and gives it another number.  The catalog's version rises:
+ * whoever walks over spare pages is to look again (INV-7).
  */
 static bool
 free_pending_spares(Relation index, RencoderSpareChain *chain, uint32 n)
@@ -399,7 +376,7 @@ free_pending_spares(Relation index, RencoderSpareChain *chain, uint32 n)
 		Page		freepage;
 
 		LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
-		RencoderPageGetMeta(rencoder_wal_register(wal, metabuf))->run_changes++;
+		RencoderPageGetMeta(rencoder_wal_register(wal, metabuf))->changes++;
 		RencoderPageGetPending(rencoder_wal_register(wal, lastbuf))->next = RENCODER_NO_BLOCK;
 		freepage = rencoder_wal_register(wal, freebuf);
 		for (uint32 i = 0; i < n; i++)
@@ -538,7 +515,7 @@ bool
 rencoder_pending_has_moved(Relation index, const RencoderMetaPageData *metadata)
 {
 	RencoderMetaPageData *now = rencoder_meta_copy(index);
-	bool		moved = now->run_changes != metadata->run_changes ||
+	bool		moved = now->changes != metadata->changes ||
 		now->pending.last_number != metadata->pending.last_number ||
 		now->pending.spare != metadata->pending.spare;
 

@@ -1,6 +1,6 @@
 /*
  * pending.h
- *		The pending list: keys that came to ranges after their storage.
+ *		The pending list: rows that came to pages after they were read for a run.
  *
  * A chain of pages from the metapage, numbered one after the other for ever:
  *
@@ -21,8 +21,8 @@
  * its page's.
  *
  * The tail is open, which no other page is, and the only one that is appended to.  Closing it
- * links the next page.  Pages whose entries have become a delta (run_list.h) are put onto the spare
- * chain as they are, in the record that makes the delta LIVE.
+ * links the next page.  Pages of which no entry is needed are put onto the spare chain as they
+ * are, in a record of the catalog.
  *
  * Locks: a reader holds one page, share.  Who links a page holds the linker's lock, a
  * heavyweight one, then metapage, old tail and new page, exclusively.
@@ -103,8 +103,7 @@ rencoder_pending_tree(const RencoderPendingEntry *entry, int natts, int col)
 
 /*
  * Appends an entry to the page that *tail says, a guess; false if that is not the tail or
- * full: then rencoder_pending_find_tail(), without any content lock, and again.  May be
- * called with share locks of headers held (INV-8).  Locks: the page exclusive, released.
+ * full: then rencoder_pending_find_tail(), and again.  No content lock is held.  Locks: the page exclusive, released.
  * WAL: one record of about 80 bytes.
  */
 extern bool rencoder_pending_append(Relation index, const RencoderPendingEntry *entry,
@@ -124,17 +123,6 @@ extern BlockNumber rencoder_pending_find_tail(Relation index, bool *closed, uint
  * a maintainer, since the linker's lock is a heavyweight one.
  */
 extern uint64 rencoder_pending_close(Relation index);
-
-/*
- * Sees to it that a page was closed, an empty one if none ever was.  Locks and WAL likewise.
- */
-extern void rencoder_pending_ensure_closed(Relation index);
-
-/*
- * The number of the last page that is closed, without closing one: a cut for a table that is read
- * from now on (INV-13).  Locks: metapage share, released.
- */
-extern uint64 rencoder_pending_last_closed(Relation index);
 
 /* Does the list have this many closed pages, or more?  Locks: metapage share, released. */
 extern bool rencoder_pending_has_closed(Relation index, uint64 npages);
@@ -255,8 +243,9 @@ typedef struct RencoderPendingWalk
 	uint64		last_number;
 	RencoderPendingCopy copy;	/* likewise */
 	int64		npages;			/* index pages read */
-	const char *fault;			/* of "blkno": corruption only if run_changes
-								 * is what it was when the block was learnt of */
+	const char *fault;			/* of "blkno": corruption only if the
+								 * catalog's version is what it was when the
+								 * block was learnt of */
 
 	/* NULL, unless the caller sets them. */
 	RencoderKept *kept;
@@ -282,7 +271,7 @@ extern void rencoder_pending_walk_begin(RencoderPendingWalk *walk, Relation inde
 extern bool rencoder_pending_walk_next(RencoderPendingWalk *walk);
 extern void rencoder_pending_walk_end(RencoderPendingWalk *walk);
 
-/* Have run list, pending list or spare pages moved since the metapage was copied? */
+/* Have runs, pending list or spare pages moved since the metapage was copied? */
 extern bool rencoder_pending_has_moved(Relation index, const RencoderMetaPageData *metadata);
 
 #endif							/* RENCODER_PENDING_H */

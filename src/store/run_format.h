@@ -16,11 +16,13 @@
  * so that a page that was freed and used again since is found.  Pages of a run never
  * change once it is LIVE.
  *
- * Its entry in the list of runs, 104 bytes, repeats the tree of the first column, so that
+ * Its entry in the catalog (catalog.h), 128 bytes, repeats the tree of the first column, so that
  * a query of that column does without the info page:
  *
- *		 0        4      6       7         8             12       16     20       24     32
- *		 | number | kind | state | keyless | first group | groups | info | npages | upto | tree |
+ *		 0        4      8      9       10        12     16   20     24       28
+ *		 | number | rank | kind | state | keyless | from | to | info | npages | unused
+ *		 32    40        48      56       128
+ *		 | cut | horizon | stamp | column |
  */
 #ifndef RENCODER_RUN_FORMAT_H
 #define RENCODER_RUN_FORMAT_H
@@ -143,40 +145,54 @@ rencoder_run_info_is_of(const RencoderRunInfoData *info, uint32 number, int natt
 		info->nextents <= rencoder_run_max_extents(natts);
 }
 
-/* What the list of runs (run_list.h) says of a run. */
-#define RENCODER_RUN_BASE		1	/* of the groups that name it */
-#define RENCODER_RUN_DELTA		2	/* keys that came later than storage */
+/* What the catalog says of a run. */
+#define RENCODER_RUN_BASE		1	/* keys and nulls of the rows of its pages */
+#define RENCODER_RUN_DELTA		2	/* those of rows that came later */
+#define RENCODER_RUN_MATRIX		3	/* filters of its pages */
 
 #define RENCODER_RUN_BUILDING	1
 #define RENCODER_RUN_LIVE		2
 #define RENCODER_RUN_FREEING	3
 
-#define RENCODER_MAX_RUNS		64
-#define RENCODER_META_RUNS		13	/* in the metapage */
-
 typedef struct RencoderRunEntry
 {
 	uint32		number;			/* from 1 on, never used again */
-	uint16		kind;			/* RENCODER_RUN_BASE or _DELTA */
+	uint32		rank;			/* of the reading; 0: a delta */
+	uint8		kind;			/* RENCODER_RUN_BASE .. */
 	uint8		state;			/* RENCODER_RUN_BUILDING .. */
-	uint8		keyless;		/* LIVE: 1 if a column has values without a
+	uint16		keyless;		/* LIVE: 1 if a column has values without a
 								 * key: the info page says which */
-	uint32		first_group;	/* groups that it has keys of, or, of a base
-								 * run, was made of */
-	uint32		ngroups;
+	BlockNumber from;			/* heap pages that it covers, or, of a delta,
+								 * that its entries are of: */
+	BlockNumber to;				/* up to before this one */
 	BlockNumber info;			/* run_pages.h */
 	uint32		npages;			/* LIVE: pages in all, info included */
-	uint64		upto;			/* deltas: number of the last pending page of
-								 * its keys; base runs: a stamp of the options
-								 * and samples that it was made by, 0: unknown */
+	uint32		unused;			/* 0 */
+	uint64		cut;			/* number of a pending page: of entries up to
+								 * there it has what is needed; a delta's
+								 * entries count as being on this one */
+	uint64		horizon;		/* snapshots with an older xmin do not trust
+								 * it */
+	uint64		stamp;			/* of the options and samples that it was made
+								 * by, 0: unknown */
 	RencoderRunColumn first;	/* LIVE: the tree of the first column's keys,
 								 * as in the info page */
 } RencoderRunEntry;
 
-StaticAssertDecl(sizeof(RencoderRunEntry) == 104, "RencoderRunEntry is on disk");
+StaticAssertDecl(sizeof(RencoderRunEntry) == 128, "RencoderRunEntry is on disk");
 
-StaticAssertDecl((RENCODER_MAX_RUNS - RENCODER_META_RUNS) * sizeof(RencoderRunEntry) <=
-				 RENCODER_PAYLOAD_SIZE, "the run list is a page");
+/* Entries in the metapage, which has room for other things yet, and in all. */
+#define RENCODER_META_RUNS \
+	((int) Min(48, (RENCODER_PAYLOAD_SIZE - 1024) / sizeof(RencoderRunEntry)))
+#define RENCODER_MAX_RUNS \
+	((int) Min(64, RENCODER_META_RUNS + RENCODER_PAYLOAD_SIZE / sizeof(RencoderRunEntry)))
+
+/* Does it cover pages, or is to? */
+static inline bool
+rencoder_run_covers(const RencoderRunEntry *entry)
+{
+	return entry->kind != RENCODER_RUN_DELTA;
+}
 
 #define RencoderPageGetRunList(page) \
 	((RencoderRunEntry *) RencoderPageGetPayload(page))

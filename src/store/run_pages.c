@@ -6,8 +6,6 @@
 
 #include "access/htup_details.h"
 #include "miscadmin.h"
-#include "utils/inval.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "base/options.h"
@@ -21,7 +19,7 @@
 struct RencoderRunWriter
 {
 	Relation	index;
-	uint32		number;
+	RencoderNewRun made;		/* to be */
 	bool		log;
 	BlockNumber info_page;
 	RencoderRunInfo info;		/* to be */
@@ -34,17 +32,21 @@ struct RencoderRunWriter
 };
 
 RencoderRunWriter *
-rencoder_run_writer_begin(Relation index, uint16 kind, uint32 first_group, uint32 ngroups, bool log)
+rencoder_run_writer_begin(Relation index, uint8 kind, BlockNumber from, BlockNumber to, uint64 cut,
+						  bool log)
 {
 	BlockNumber info_page;
-	uint32		number = rencoder_run_list_add(index, kind, first_group, ngroups, log, &info_page);
+	uint32		number = rencoder_catalog_begin(index, kind, from, to, cut, log, &info_page);
 	RencoderRunWriter *w;
 
 	if (number == 0)
 		return NULL;
 	w = palloc0(sizeof(*w));
 	w->index = index;
-	w->number = number;
+	w->made.number = number;
+	w->made.from = from;
+	w->made.to = to;
+	w->made.cut = cut;
 	w->log = log;
 	w->info_page = info_page;
 	w->info = palloc0(RENCODER_PAYLOAD_SIZE);
@@ -59,7 +61,7 @@ rencoder_run_writer_begin(Relation index, uint16 kind, uint32 first_group, uint3
 uint32
 rencoder_run_writer_number(const RencoderRunWriter *w)
 {
-	return w->number;
+	return w->made.number;
 }
 
 /* Adds an extent to those of the run; one that begins where the last ends is united with it. */
@@ -106,25 +108,25 @@ log_run_info(RencoderRunWriter *w)
 }
 
 /*
- * More room.  In an index in use an extent must be in the file, also after a crash, before
+ * More room, for "least" pages.  In an index in use an extent must be in the file, also after a crash, before
  * the info page names it, since whoever finds the run BUILDING frees it.
  */
 static void
-extend_run(RencoderRunWriter *w)
+extend_run(RencoderRunWriter *w, uint32 least)
 {
 	RencoderExtent extent;
 
 	if (w->log)
 	{
-		uint32		n = Max(FIRST_EXTENT, w->npages / 4);
+		uint32		n = Min(Max(FIRST_EXTENT, w->npages / 4), LARGEST_EXTENT);
 
-		extent = rencoder_space_alloc(w->index, Min(n, LARGEST_EXTENT));
+		extent = rencoder_space_alloc(w->index, Max(n, least));
 		rencoder_space_secure(w->index, extent);
 	}
 	else
 	{
-		extent.start = rencoder_space_extend(w->index, 1);
-		extent.npages = 1;
+		extent.start = rencoder_space_extend(w->index, least);
+		extent.npages = least;
 	}
 	add_run_extent(w, extent);
 	w->unwritten = extent.npages;
@@ -142,10 +144,10 @@ write_run_page(void *arg, const renc_run_page *page)
 
 	CHECK_FOR_INTERRUPTS();
 	if (w->unwritten == 0)
-		extend_run(w);
+		extend_run(w, 1);
 	last = &rencoder_run_extents(w->info)[w->info->nextents - 1];
 	blkno = last->start + last->npages - w->unwritten--;
-	w->page->number = w->number;
+	w->page->number = w->made.number;
 	w->page->tree = (uint16) w->tree;
 	w->page->level = (uint16) page->level;
 	memcpy(w->page->payload, page->payload, page->used);
@@ -240,10 +242,52 @@ log_final_run_info(RencoderRunWriter *w)
 	UnlockReleaseBuffer(buf);
 }
 
+RencoderExtent
+rencoder_run_writer_reserve(RencoderRunWriter *w, uint32 npages)
+{
+	RencoderExtent extent = {RENCODER_NO_BLOCK, npages};
+	const RencoderExtent *last;
+
+	if (w->unwritten > 0 && w->unwritten < npages)
+	{
+		log_final_run_info(w);
+		w->unwritten = 0;
+	}
+	if (w->unwritten < npages)
+		extend_run(w, npages);
+	last = &rencoder_run_extents(w->info)[w->info->nextents - 1];
+	extent.start = last->start + last->npages - w->unwritten;
+	w->unwritten -= npages;
+	w->npages += npages;
+	return extent;
+}
+
+void
+rencoder_run_writer_put(RencoderRunWriter *w, BlockNumber blkno, uint16 page_id, const char *payload)
+{
+	rencoder_wal_write_fresh(w->index, blkno, page_id, payload, w->log);
+}
+
+void
+rencoder_run_writer_set_matrices(RencoderRunWriter *w, const RencoderRunColumn *column, BlockNumber first)
+{
+	int			ntrees = rencoder_run_ntrees(w->info->natts);
+	uint32		others = 1;
+
+	memcpy(w->info->column, column, ntrees * sizeof(RencoderRunColumn));
+	for (int tree = 0; tree < ntrees; tree++)
+	{
+		if (column[tree].entries > 0)
+			w->info->column[tree].root = first;
+		others += tree > 0 ? column[tree].nleaves : 0;
+	}
+	w->info->column[0].nleaves = w->npages - others;
+}
+
 void
 rencoder_run_writer_finish(RencoderRunWriter *w, RencoderNewRun *made)
 {
-	made->number = w->number;
+	*made = w->made;
 	made->npages = w->npages;
 	made->first = w->info->column[0];
 	made->keyless = rencoder_run_has_keyless(w->info);
@@ -299,21 +343,14 @@ run_tree_fault(Relation index, RencoderRunInfo info, int ntrees)
 	return NULL;
 }
 
-/* rencoder_run_read_info(), the page perhaps being kept. */
+/* A copy of what an info page, which is share locked or a copy, says of a run; or NULL, with *fault. */
 static RencoderRunInfo
-copy_run_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept, int64 *npages,
-			  const char **fault)
+take_run_info(Relation index, const RencoderRunEntry *entry, Page page, const char **fault)
 {
-	PGAlignedBlock room;
-	Page		page = rencoder_kept_read(kept, index, entry->info, RENCODER_PAGE_RUN_INFO, room.data,
-										  npages, fault);
-	RencoderRunInfo info;
+	RencoderRunInfo info = RencoderPageGetRunInfo(page);
 	RencoderRunInfo copy;
 	Size		size;
 
-	if (page == NULL)
-		return NULL;
-	info = RencoderPageGetRunInfo(page);
 	if (!rencoder_run_info_is_of(info, entry->number, IndexRelationGetNumberOfKeyAttributes(index)))
 		*fault = "The page describes another run.";
 	else
@@ -323,6 +360,33 @@ copy_run_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept,
 	size = (char *) (rencoder_run_extents(info) + info->nextents) - (char *) info;
 	copy = palloc(size);
 	memcpy(copy, info, size);
+	return copy;
+}
+
+/* rencoder_run_read_info(), the page perhaps being kept. */
+static RencoderRunInfo
+copy_run_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept, int64 *npages,
+			  const char **fault)
+{
+	RencoderRunInfo copy = NULL;
+	PGAlignedBlock room;
+	Buffer		buf;
+
+	if (kept != NULL && kept->keeps)
+	{
+		Page		page = rencoder_kept_read(kept, index, entry->info, RENCODER_PAGE_RUN_INFO, room.data,
+											  npages, fault);
+
+		return page == NULL ? NULL : take_run_info(index, entry, page, fault);
+	}
+	buf = rencoder_page_try_read(index, entry->info, RENCODER_PAGE_RUN_INFO, fault);
+	if (npages != NULL)
+		(*npages)++;
+	if (BufferIsValid(buf))
+	{
+		copy = take_run_info(index, entry, BufferGetPage(buf), fault);
+		UnlockReleaseBuffer(buf);
+	}
 	return copy;
 }
 
@@ -382,89 +446,6 @@ rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
 	return true;
 }
 
-/* ---- Kept roots ---- */
-
-/*
- * A page of a LIVE run never changes, and its number is given to no other run of the index's file.
- * So a copy serves as long as the list has the run: a scan reads the metapage, and no root again.
- *
- * An index that is built anew in the same file (TRUNCATE of a table of this transaction) begins with
- * run 1 again: the build forgets what is kept.  So does one whose file is named as that of an index
- * which was dropped, after 4 billion others: of this the relation cache is told.
- */
-
-/* As many are kept, 128 kB at most. */
-#define KEPT_ROOTS	16
-
-typedef struct KeptRoot
-{
-	BlockNumber blkno;			/* of the index */
-	uint32		run;			/* 0: none */
-	Oid			indexoid;
-	RencoderLocator locator;
-	Size		size;
-	char	   *page;			/* room of BLCKSZ, or NULL */
-} KeptRoot;
-
-static KeptRoot roots[KEPT_ROOTS];
-static int	oldest;
-static bool registered = false;
-
-/* A relcache callback: forgets roots of an index, or of all. */
-static void
-forget_run_roots(Datum arg, Oid relid)
-{
-	for (int i = 0; i < KEPT_ROOTS; i++)
-	{
-		if (!OidIsValid(relid) || roots[i].indexoid == relid)
-			roots[i].run = 0;
-	}
-}
-
-void
-rencoder_run_roots_forget(Relation index)
-{
-	forget_run_roots((Datum) 0, RelationGetRelid(index));
-}
-
-/* Copies a root that is kept to "room"; false if it is not. */
-static bool
-find_kept_run_root(Relation index, uint32 run, BlockNumber blkno, char *room)
-{
-	for (int i = 0; i < KEPT_ROOTS; i++)
-	{
-		const KeptRoot *root = &roots[i];
-
-		if (root->blkno != blkno || root->run != run || root->indexoid != RelationGetRelid(index) ||
-			memcmp(&root->locator, &rencoder_relation_locator(index), sizeof(RencoderLocator)) != 0)
-			continue;
-		memcpy(room, root->page, root->size);
-		return true;
-	}
-	return false;
-}
-
-/* Keeps the first bytes of a root, which have been verified, perhaps instead of another one. */
-static void
-keep_run_root(Relation index, uint32 run, BlockNumber blkno, const char *page, Size size)
-{
-	KeptRoot   *root = &roots[oldest];
-
-	if (!registered)
-		CacheRegisterRelcacheCallback(forget_run_roots, (Datum) 0);
-	registered = true;
-	root->run = 0;
-	if (root->page == NULL)
-		root->page = MemoryContextAlloc(TopMemoryContext, BLCKSZ);
-	memcpy(root->page, page, size);
-	root->size = size;
-	root->blkno = blkno;
-	root->indexoid = RelationGetRelid(index);
-	root->locator = rencoder_relation_locator(index);
-	root->run = run;
-	oldest = (oldest + 1) % KEPT_ROOTS;
-}
-
 /* ---- Pages, one after the other ---- */
 
 static void
@@ -475,17 +456,26 @@ release_run_leaf(RencoderRunReader *reader)
 	reader->leaf = InvalidBuffer;
 }
 
-/* Copies an inner page, as far as it is in use: mostly a small part.  A scan keeps roots. */
+/* Where a page of a level is copied to. */
+static char *
+run_page_room(RencoderRunReader *reader, int level)
+{
+	if (reader->copy[level] == NULL)
+		reader->copy[level] = palloc(BLCKSZ);
+	return reader->copy[level];
+}
+
+/* An inner page: a copy, as far as it is in use, mostly a small part; of a root the one that is kept. */
 static Page
 copy_inner_run_page(RencoderRunReader *reader, BlockNumber blkno, int level)
 {
-	char	   *copy = reader->copy[level];
-	bool		is_root = level == reader->run.level && reader->in_place;
+	bool		is_root = level == reader->run.level && reader->roots;
+	Page		copy = is_root ? rencoder_kept_root_find(reader->index, reader->number, reader->tree, blkno) : NULL;
 	Buffer		buf;
 	Page		page;
 	Size		size;
 
-	if (is_root && find_kept_run_root(reader->index, reader->number, blkno, copy))
+	if (copy != NULL)
 		return copy;
 	buf = rencoder_page_try_read(reader->index, blkno, RENCODER_PAGE_RUN, &reader->fault);
 	reader->npages++;
@@ -494,10 +484,11 @@ copy_inner_run_page(RencoderRunReader *reader, BlockNumber blkno, int level)
 	page = BufferGetPage(buf);
 	size = (char *) RencoderPageGetRunPage(page)->payload - page +
 		renc_run_inner_size(RencoderPageGetRunPage(page)->payload, RENCODER_RUN_PAYLOAD);
+	copy = run_page_room(reader, level);
 	memcpy(copy, page, size);
 	UnlockReleaseBuffer(buf);
-	if (is_root && RencoderPageGetRunPage(copy)->number == reader->number)
-		keep_run_root(reader->index, reader->number, blkno, copy, size);
+	if (is_root && reader->in_place && RencoderPageGetRunPage(copy)->number == reader->number)
+		rencoder_kept_root_keep(reader->index, reader->number, reader->tree, blkno, copy, size);
 	return copy;
 }
 
@@ -521,15 +512,11 @@ rencoder_run_reader_read(void *arg, uint32_t page, int level)
 		reader->leaf = rencoder_page_try_read(reader->index, page, RENCODER_PAGE_RUN, &reader->fault);
 		copy = BufferIsValid(reader->leaf) ? BufferGetPage(reader->leaf) : NULL;
 	}
+	else if (level > 0 && (kept == NULL || !kept->keeps))
+		copy = copy_inner_run_page(reader, page, level);
 	else
-	{
-		if (reader->copy[level] == NULL)
-			reader->copy[level] = palloc(BLCKSZ);
-		copy = level > 0 && (kept == NULL || !kept->keeps) ? copy_inner_run_page(reader, page,
-																				 level) :
-			rencoder_kept_read(kept, reader->index, page, RENCODER_PAGE_RUN, reader->copy[level],
-							   &reader->npages, &reader->fault);
-	}
+		copy = rencoder_kept_read(kept, reader->index, page, RENCODER_PAGE_RUN,
+								  run_page_room(reader, level), &reader->npages, &reader->fault);
 	if (copy == NULL)
 		return NULL;
 	data = RencoderPageGetRunPage(copy);

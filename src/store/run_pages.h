@@ -6,21 +6,20 @@
 #define RENCODER_RUN_PAGES_H
 
 #include "run/renc_run.h"
+#include "store/catalog.h"
 #include "store/kept_pages.h"
 #include "store/run_format.h"
-#include "store/run_list.h"
 
 /* ---- Writing ---- */
 
 typedef struct RencoderRunWriter RencoderRunWriter;
 
 /*
- * A new run in the list, BUILDING; NULL if the list is full.  Memory comes from the
- * current context, half a megabyte.  "log": not a build, whose fork is logged at its end.
- * The caller is a maintainer or a build.
+ * A new run in the catalog (rencoder_catalog_begin()); NULL if that is full.  Memory comes from the
+ * current context, half a megabyte.
  */
-extern RencoderRunWriter *rencoder_run_writer_begin(Relation index, uint16 kind, uint32 first_group,
-													uint32 ngroups, bool log);
+extern RencoderRunWriter *rencoder_run_writer_begin(Relation index, uint8 kind, BlockNumber from,
+													BlockNumber to, uint64 cut, bool log);
 extern uint32 rencoder_run_writer_number(const RencoderRunWriter *writer);
 
 /*
@@ -38,9 +37,28 @@ extern void rencoder_run_writer_push(RencoderRunWriter *writer, uint64 key, uint
 									 uint32 rows);
 extern void rencoder_run_writer_end_tree(RencoderRunWriter *writer);
 
+/* ---- Of runs of kind MATRIX (matrix_pages.h) ---- */
+
 /*
- * Completes the run, trees that were not begun being empty, and notes what it is in *made.  It still
- * is BUILDING: see rencoder_run_list_publish().  Frees the writer.  WAL of all of it: each page whole,
+ * Consecutive blocks for the run, which are the caller's to write, by rencoder_run_writer_put().  WAL: of the
+ * allocation; the info page.
+ */
+extern RencoderExtent rencoder_run_writer_reserve(RencoderRunWriter *writer, uint32 npages);
+
+/* Writes one of these pages. */
+extern void rencoder_run_writer_put(RencoderRunWriter *writer, BlockNumber blkno, uint16 page_id,
+									const char *payload);
+
+/*
+ * What the info page is to say of the trees, "column", but for where they are: described from block "first" on.
+ * The first column has the pages that say of matrices beside its own.
+ */
+extern void rencoder_run_writer_set_matrices(RencoderRunWriter *writer, const RencoderRunColumn *column,
+											 BlockNumber first);
+
+/*
+ * Completes the run, trees that were not begun being empty, and notes what it is in *made, but for the
+ * horizon.  It still is BUILDING: see rencoder_catalog_publish().  Frees the writer.  WAL of all of it: each page whole,
  * each allocation, the info page.
  */
 extern void rencoder_run_writer_finish(RencoderRunWriter *writer, RencoderNewRun *made);
@@ -49,7 +67,7 @@ extern void rencoder_run_writer_finish(RencoderRunWriter *writer, RencoderNewRun
 
 /*
  * A copy of the info page of a run, palloc'd; NULL, with *fault, if it is not there, which is
- * corruption only if run_changes is what it was when the list was read.
+ * corruption only if the catalog's version is what it was when that was copied.
  */
 extern RencoderRunInfo rencoder_run_read_info(Relation index, const RencoderRunEntry *entry,
 											  const char **fault);
@@ -66,6 +84,10 @@ typedef struct RencoderRunReader
 	renc_run	run;			/* for renc_run_search_begin() and the like */
 	int64		npages;			/* index pages read */
 	bool		in_place;		/* may leaves be read where they are? */
+	bool		roots;			/* may roots be those that the session keeps?
+								 * They are not to be used when another run
+								 * has been read.  With in_place, the session
+								 * keeps more. */
 
 	/* Set when rencoder_run_reader_read() has returned NULL. */
 	const char *fault;
@@ -112,9 +134,6 @@ extern void rencoder_run_reader_prefetch(RencoderRunReader *reader, renc_run_sea
 extern const char *rencoder_run_reader_fault(const RencoderRunReader *reader, const char *failure,
 											 BlockNumber *blkno);
 extern void rencoder_run_reader_end(RencoderRunReader *reader);
-
-/* A session keeps some roots that scans have read: forgets those of an index, which is built anew. */
-extern void rencoder_run_roots_forget(Relation index);
 
 /* What a tree is of, for messages: "column 1", "nulls of column 1"; palloc'd. */
 extern const char *rencoder_run_tree_name(Relation index, int tree);

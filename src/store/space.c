@@ -47,48 +47,49 @@ rencoder_space_extend_made(Relation index, uint16 page_id)
 	return blkno;
 }
 
-/*
- * Takes "npages" blocks off the first extent of the page that is large
- * enough.  The page is locked and stays so.
- */
-static bool
-take_space_from_page(Relation index, Buffer buf, uint32 npages, RencoderExtent *taken)
-{
-	RencoderFreePageData *list = RencoderPageGetFree(BufferGetPage(buf));
-	RencoderWal *wal;
-
-	for (uint32 i = 0; i < list->n; i++)
-	{
-		RencoderExtent *e = &list->extent[i];
-
-		if (e->npages < npages)
-			continue;
-		taken->start = e->start;
-		taken->npages = npages;
-
-		wal = rencoder_wal_begin(index, true);
-		list = RencoderPageGetFree(rencoder_wal_register(wal, buf));
-		e = &list->extent[i];
-		e->start += npages;
-		e->npages -= npages;
-		if (e->npages == 0)
-		{
-			*e = list->extent[list->n - 1];
-			list->extent[list->n - 1].start = RENCODER_NO_BLOCK;
-			list->n--;
-		}
-		rencoder_wal_finish(wal);
-		return true;
-	}
-	return false;
-}
-
 static void
 check_free_space_list(Relation index, Buffer buf)
 {
 	if (RencoderPageGetFree(BufferGetPage(buf))->n > RENCODER_FREE_EXTENTS)
 		rencoder_page_corrupted(index, BufferGetBlockNumber(buf),
 								"The free list has an impossible number of extents.");
+}
+
+/*
+ * The first block of an extent of the page that is large enough, and lies before "before"; that if there
+ * is none.  The page is locked.
+ */
+static BlockNumber
+first_space_on_page(Buffer buf, uint32 npages, BlockNumber before)
+{
+	const RencoderFreePageData *list = RencoderPageGetFree(BufferGetPage(buf));
+
+	for (uint32 i = 0; i < list->n; i++)
+	{
+		if (list->extent[i].npages >= npages)
+			before = Min(before, list->extent[i].start);
+	}
+	return before;
+}
+
+/* Takes blocks off the extent of a page that begins at "start".  The page is locked and stays so. */
+static void
+take_space_from_page(Relation index, Buffer buf, BlockNumber start, uint32 npages)
+{
+	RencoderWal *wal = rencoder_wal_begin(index, true);
+	RencoderFreePageData *list = RencoderPageGetFree(rencoder_wal_register(wal, buf));
+	RencoderExtent *e = list->extent;
+
+	while (e->start != start)
+		e++;
+	e->start += npages;
+	e->npages -= npages;
+	if (e->npages == 0)
+	{
+		*e = list->extent[--list->n];
+		list->extent[list->n].start = RENCODER_NO_BLOCK;
+	}
+	rencoder_wal_finish(wal);
 }
 
 static BlockNumber *
@@ -172,29 +173,35 @@ take_space_from_end(Relation index, uint32 npages)
 	return extent;
 }
 
+/* Those nearest to the front: so the end of the file becomes free. */
 RencoderExtent
 rencoder_space_alloc(Relation index, uint32 npages)
 {
-	RencoderExtent extent;
+	RencoderExtent extent = {InvalidBlockNumber, npages};
+	BlockNumber list_page = RENCODER_NO_BLOCK;
 	BlockNumber blkno = rencoder_space_find_root(index, RENCODER_PAGE_FREE);
+	Buffer		buf;
 
 	while (blkno != RENCODER_NO_BLOCK)
 	{
-		Buffer		buf;
-		bool		done;
+		BlockNumber first;
 
 		CHECK_FOR_INTERRUPTS();
-		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_EXCLUSIVE,
-								 RENCODER_PAGE_FREE);
+		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_FREE);
 		check_free_space_list(index, buf);
-		done = take_space_from_page(index, buf, npages, &extent);
+		first = first_space_on_page(buf, npages, extent.start);
+		if (first != extent.start)
+			list_page = blkno;
+		extent.start = first;
 		blkno = RencoderPageGetFree(BufferGetPage(buf))->next;
 		UnlockReleaseBuffer(buf);
-		if (done)
-			return extent;
 	}
-
-	return take_space_from_end(index, npages);
+	if (list_page == RENCODER_NO_BLOCK)
+		return take_space_from_end(index, npages);
+	buf = rencoder_page_read(index, list_page, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_FREE);
+	take_space_from_page(index, buf, extent.start, npages);
+	UnlockReleaseBuffer(buf);
+	return extent;
 }
 
 RencoderExtent

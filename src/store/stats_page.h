@@ -4,8 +4,8 @@
  *
  * One page, named by the metapage:
  *
- *		 0          64      72
- *		 | count[8] | since | check |
+ *		 0          48      56
+ *		 | count[6] | since | check |
  *
  * Counts are added as hints (hint_pages.h): not logged, so a crash or a standby has older ones.  A
  * torn page has a wrong check value and begins anew.
@@ -22,11 +22,9 @@ typedef enum RencoderStatsCount
 	RENCODER_STATS_SCANS,
 	RENCODER_STATS_TABLE_PAGES, /* that the table had at each scan */
 	RENCODER_STATS_PAGES,		/* of the table that the index let pass */
-	RENCODER_STATS_RANGES,		/* likewise of block ranges: all, and those */
-	RENCODER_STATS_SKIPPED,		/* without a page that passed */
 	RENCODER_STATS_INDEX_PAGES,
-	RENCODER_STATS_WHOLE_PAGES, /* of the pages that passed, those of ranges
-								 * that passed whole */
+	RENCODER_STATS_WHOLE_PAGES, /* of the pages that passed, those that no run
+								 * covers, or none that was trusted */
 	RENCODER_STATS_SAVED_PAGES, /* that did not pass because of facts */
 	RENCODER_STATS_COUNTS
 } RencoderStatsCount;
@@ -44,7 +42,7 @@ typedef struct RencoderStatsPageData
 	uint32		unused;			/* zero */
 } RencoderStatsPageData;
 
-StaticAssertDecl(sizeof(RencoderStatsPageData) == 80, "RencoderStatsPageData is on disk");
+StaticAssertDecl(sizeof(RencoderStatsPageData) == 64, "RencoderStatsPageData is on disk");
 
 #define RencoderPageGetStats(page) \
 	((RencoderStatsPageData *) RencoderPageGetPayload(page))

@@ -16,7 +16,8 @@
 
 #include "base/subtransaction.h"
 #include "key/coder_trainer.h"
-#include "store/group.h"
+#include "store/run_pages.h"
+#include "store/sample_pages.h"
 #include "table/heap_read.h"
 
 /* Blocks looked at: 30,000 rows of some 100 bytes. */
@@ -288,76 +289,54 @@ is_column_listed(const RencoderCoderListData *list, int col, uint32 generation)
 	return false;
 }
 
-/* Is there a column in an entry whose coder is missing? */
+/* Is there a tree of a run whose coder is missing? */
 static bool
-lacks_any_coder(const RencoderMeta *meta, RencoderEntry entry, const RencoderCoderListData *list)
+run_lacks_any_coder(const RencoderRunInfoData *info, const RencoderCoderListData *list)
 {
-	if (entry->header == RENCODER_NO_BLOCK)
-		return false;
-	for (int col = 0; col < meta->natts; col++)
+	for (int tree = 0; tree < rencoder_run_ntrees(info->natts); tree++)
 	{
-		uint32		generation = entry->column[col].config.coder;
+		const RencoderRunColumn *column = &info->column[tree];
 
-		if (generation != 0 && !is_column_listed(list, col, generation))
+		if (column->coder != 0 && !is_column_listed(list, tree % info->natts, column->coder))
 			return true;
 	}
 	return false;
 }
 
 /*
- * The entries of a directory page; reports the first whose coder is missing.  Where it
- * seems so, the list is copied anew: others may have stored a coder meanwhile.
+ * Where it seems that a coder is missing, the list is copied anew: others may have stored one meanwhile.
+ * A run that has gone needs none.
  */
-static bool
-check_column_coders_of_page(Relation index, const RencoderMeta *meta, BlockNumber blkno,
-							RencoderCoderListData **list, int elevel)
-{
-	char	   *payload = rencoder_page_copy(index, blkno, RENCODER_PAGE_DIRECTORY);
-	bool		sound = true;
-
-	for (uint32 i = 0; i < meta->entries_per_page && sound; i++)
-	{
-		RencoderEntry entry = rencoder_directory_entry(payload, meta, i);
-
-		if (!lacks_any_coder(meta, entry, *list))
-			continue;
-		pfree(*list);
-		*list = rencoder_coder_copy_list(index);
-		sound = !lacks_any_coder(meta, entry, *list);
-		if (!sound)
-			rencoder_page_report(elevel, index, entry->header,
-								 "The coder of a group's keys is missing.");
-	}
-	pfree(payload);
-	return sound;
-}
-
 bool
 rencoder_columns_check_coders(Relation index, int elevel)
 {
-	RencoderMeta meta = *rencoder_meta_get(index);
-	RencoderMetaPageData *metadata;
+	RencoderCatalog *catalog;
 	RencoderCoderListData *list;
-	uint64		npages;
 	bool		sound = true;
 
 	if (!rencoder_key_any_coded(index))
 		return true;
 
-	metadata = rencoder_meta_copy(index);
-	npages = rencoder_directory_count_pages(index, metadata);
+	catalog = palloc(sizeof(RencoderCatalog));
+	rencoder_catalog_copy(index, catalog, NULL, NULL, NULL);
 	list = rencoder_coder_copy_list(index);
-	for (uint64 i = 0; i < npages && sound; i++)
+	for (uint32 i = 0; i < catalog->n && sound; i++)
 	{
-		BlockNumber blkno = rencoder_directory_find(index, &meta, metadata,
-													(uint32) (i * meta.entries_per_page), NULL);
+		const RencoderRunEntry *run = &catalog->entry[i];
+		const char *fault;
+		RencoderRunInfo info = run->state != RENCODER_RUN_LIVE ? NULL :
+			rencoder_run_read_info(index, run, &fault);
 
-		CHECK_FOR_INTERRUPTS();
-		if (blkno != RENCODER_NO_BLOCK)
-			sound = check_column_coders_of_page(index, &meta, blkno, &list, elevel);
+		if (info == NULL || !run_lacks_any_coder(info, list))
+			continue;
+		pfree(list);
+		list = rencoder_coder_copy_list(index);
+		sound = !run_lacks_any_coder(info, list);
+		if (!sound)
+			rencoder_page_report(elevel, index, run->info, "The coder of a run's keys is missing.");
 	}
 	pfree(list);
-	pfree(metadata);
+	pfree(catalog);
 	return sound;
 }
 
@@ -391,6 +370,17 @@ make_column_key_if_there(Relation index, const RencoderCollector *collector, int
 	return v.has_key;
 }
 
+RencoderCollector *
+rencoder_collect_create(int natts)
+{
+	RencoderCollector *collector = palloc0(sizeof(RencoderCollector));
+
+	collector->natts = natts;
+	collector->row_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder row",
+												   ALLOCSET_SMALL_SIZES);
+	return collector;
+}
+
 void
 rencoder_columns_collect_row(Relation index, RencoderCollector *collector,
 							 const RencoderColumnCoders *coders,
@@ -400,22 +390,23 @@ rencoder_columns_collect_row(Relation index, RencoderCollector *collector,
 
 	for (int col = 0; col < collector->natts; col++)
 	{
-		RencoderKeyFunction *function = &collector->column[col].function;
+		RencoderKeyFunction *function = &collector->function[col];
 		const RencoderCoder *coder = coders->coder[col];
-		uint64		key;
+		int			tree = rencoder_run_null_tree(collector->natts, col);
+		uint64		key = RENCODER_RUN_NULL;
 
-		if (isnull[col])
+		if (!isnull[col])
 		{
-			rencoder_collect_add_null(collector, col);
-			continue;
+			if (function->proc == NULL)
+				*function = rencoder_key_function(index, col);
+			if (alive && !collector->in_use ?
+				rencoder_key_call(function, values[col], coder, &key) :
+				make_column_key_if_there(index, collector, col, values[col], coder, alive, &key))
+				tree = col;
+			else
+				key = RENCODER_RUN_KEYLESS;
 		}
-		if (function->proc == NULL)
-			*function = rencoder_key_function(index, col);
-		if (alive && !collector->in_use ? rencoder_key_call(function, values[col], coder, &key) :
-			make_column_key_if_there(index, collector, col, values[col], coder, alive, &key))
-			rencoder_collect_add(collector, col, key);
-		else
-			rencoder_collect_add_keyless(collector, col);
+		collector->sink(collector->sink_arg, tree, key);
 	}
 	MemoryContextSwitchTo(old);
 	if (!collector->row_context->isReset)

@@ -5,8 +5,8 @@
 #ifndef RENCODER_CODER_COLUMNS_H
 #define RENCODER_CODER_COLUMNS_H
 
-#include "key/collect.h"
 #include "key/key.h"
+#include "store/run_format.h"
 
 #include "nodes/execnodes.h"
 
@@ -34,16 +34,15 @@ extern void rencoder_columns_train(Relation heap, Relation index, IndexInfo *ind
 								   bool log, bool due, RencoderColumnCoders *coders);
 
 /*
- * Are the coders there that the groups of the index name?  If not, the index is
+ * Are the coders there that the runs of the index name?  If not, the index is
  * corrupted: that is reported at "elevel", and false if it was no error.  Whoever
  * changes an index in use asks before: it may be the metapage that is an older one, and
  * then nothing that it says of free space is true either.  Locks: metapage, list
- * page, directory map and pages share, one at a time, released: a page for each 102
- * groups that there are, whatever coders they name.
+ * pages and info pages share, released.
  */
 extern bool rencoder_columns_check_coders(Relation index, int elevel);
 
-/* By what factor, if groups are made that have no keys yet, and in VACUUM. */
+/* By what factor, if pages are read that have no run yet, and in VACUUM. */
 #define RENCODER_GROWTH_OF_NEW		2
 #define RENCODER_GROWTH_IN_VACUUM	1.125
 
@@ -58,12 +57,31 @@ extern bool rencoder_columns_train_is_due(Relation heap, Relation index, double 
 extern void rencoder_columns_load_coders(Relation index, int col, uint32 generation,
 										 RencoderColumnCoders *coders);
 
+/* Takes what a row has for a tree of a run (store/run_format.h). */
+typedef void (*RencoderKeySink) (void *arg, int tree, uint64 key);
+
+/* Who makes keys of rows. */
+typedef struct RencoderCollector
+{
+	int			natts;
+	bool		in_use;			/* others may change the table meanwhile */
+	bool		no_dead_toast;	/* do not fetch values of dead rows from TOAST */
+	RencoderKeySink sink;		/* the creator's to set, like what is above */
+	void	   *sink_arg;
+	MemoryContext row_context;	/* reset with each row */
+	RencoderKeyFunction function[INDEX_MAX_KEYS];	/* none until the first
+													 * value */
+} RencoderCollector;
+
+/* Memory comes from the current context. */
+extern RencoderCollector *rencoder_collect_create(int natts);
+
 /*
- * Adds a row to the open slot.  "alive": no transaction has deleted it, or may
+ * Gives what a row has to the sink.  "alive": no transaction has deleted it, or may
  * have.  While VACUUM runs, whose snapshot holds nothing back, another one may
  * remove from TOAST what dead rows refer to: such values are not fetched, and
- * their range must always match.  The same if the collector says so.  If it says
- * that the table is in use, so must ranges with a value that is found to be gone
+ * count as keyless.  The same if the collector says so.  If it says
+ * that the table is in use, so does a value that is found to be gone
  * from TOAST when it is fetched, which takes a subtransaction.
  */
 extern void rencoder_columns_collect_row(Relation index, RencoderCollector *collector,

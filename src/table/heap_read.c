@@ -19,7 +19,6 @@
 #include "storage/procarray.h"
 
 #include "base/options.h"
-#include "filter/renc_group_candidates.h"
 #include "store/horizon.h"
 
 /* Blocks whose line pointers are counted, and the part of them that has no more than is said. */

@@ -1,6 +1,6 @@
 /*
  * worker.c
- *		The background worker that summarizes for a database.
+ *		The background worker that maintains the indexes of a database.
  *
  * It is started by the first request, takes requests as they come, and ends when there have been
  * none for a while and the tables that it was asked for are quiet.  A lock on one of them, or an
@@ -8,7 +8,7 @@
  *
  *	- it takes RowExclusiveLock on table and index, as an INSERT does, which
  *	  neither VACUUM nor autovacuum minds, without waiting, and for a fifth of
- *	  a second, one slice or one group at a time.  A run of full groups takes
+ *	  a second, one run at a time.  A large one takes
  *	  longer; it is given up when somebody waits for the table;
  *	- while somebody else maintains an index, perhaps for long, it serves others;
  *	- DROP DATABASE and others that need a database without sessions give up
@@ -192,7 +192,7 @@ do_job(RencoderJob *job)
 			break;
 		case RENCODER_TRY_OPENED:
 			pgstat_report_activity(STATE_RUNNING,
-								   psprintf("rencoder: summarizing \"%s\"",
+								   psprintf("rencoder: maintaining \"%s\"",
 											RelationGetRelationName(target.index)));
 			result = rencoder_worker_job_step(job, target.index, target.heap);
 			rencoder_open_index_close(&target);
@@ -302,7 +302,7 @@ try_job(RencoderJob *job)
 			result = RENCODER_JOB_CANCELLED;
 		else
 		{
-			errcontext("automatic summarization of index \"%s\"", job_index_name);
+			errcontext("automatic maintenance of index \"%s\"", job_index_name);
 			EmitErrorReport();
 			result = RENCODER_JOB_FAILED;
 		}
@@ -313,7 +313,7 @@ try_job(RencoderJob *job)
 	PG_END_TRY();
 	if (result == RENCODER_JOB_CANCELLED)
 		ereport(LOG,
-				(errmsg("put off automatic summarization of index \"%s\"", job_index_name),
+				(errmsg("put off automatic maintenance of index \"%s\"", job_index_name),
 				 errdetail("It took more than %d ms, and others wait.", job->limit_ms)));
 	return result;
 }

@@ -12,9 +12,8 @@
 #include "worker/worker_queue.h"
 
 /*
- * A table that has not grown for this long, nor its pending list, is quiet: then also what is no
- * whole slice is summarized, the range that the table ends in included.  Rows that come later
- * are entries of the pending list, but only in the rest of this one range.
+ * A table that has not grown for this long, nor its pending list, is quiet: then all of it gets a run, the
+ * page that it ends in included.  Rows that come there later are entries.
  */
 #define QUIET_MS			2000
 

@@ -1,6 +1,6 @@
 /*
  * worker_queue.c
- *		Requests for summarization in shared memory.
+ *		Requests for maintenance in shared memory.
  */
 #include "worker/worker_queue.h"
 
@@ -119,7 +119,7 @@ attach_queue(void)
 				(errcode(error->sqlerrcode),
 				 errmsg("no shared memory for requests to the rencoder worker: %s",
 						error->message),
-				 errdetail("Sessions summarize block ranges themselves.")));
+				 errdetail("Sessions maintain indexes themselves.")));
 		FreeErrorData(error);
 		shared = NULL;
 		shared_unavailable = true;
@@ -227,7 +227,7 @@ rencoder_job_create(Oid index, bool urgent)
 	return (RencoderJob)
 	{
 		.index = index,.urgent = urgent,.due = GetCurrentTimestamp(),
-			.limit_ms = RENCODER_JOB_LIMIT_MS,.nblocks = InvalidBlockNumber,.pause_ms = RENCODER_LOOK_MS
+			.limit_ms = RENCODER_JOB_LIMIT_MS,.nblocks = InvalidBlockNumber
 	};
 }
 

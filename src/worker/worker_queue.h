@@ -1,6 +1,6 @@
 /*
  * worker_queue.h
- *		Requests for summarization: from inserting sessions to the worker of
+ *		Requests for maintenance: from inserting sessions to the worker of
  *		their database.
  *
  * They meet in a few kilobytes of shared memory, which the first session that
@@ -17,7 +17,14 @@
 #ifndef RENCODER_WORKER_QUEUE_H
 #define RENCODER_WORKER_QUEUE_H
 
-#include "worker/tail_reads.h"
+#include "base/compat.h"
+
+#include "datatype/timestamp.h"
+#include "storage/block.h"
+
+/* So often the worker looks around, at least; and so often at one index, at most. */
+#define RENCODER_LOOK_MS		100
+#define RENCODER_LEAST_LOOK_MS	5
 
 /*
  * A job is cancelled after this long if others wait, goes behind them for as long, and has twice
@@ -40,13 +47,20 @@ typedef struct RencoderJob
 	BlockNumber nblocks;		/* of the table then */
 	uint64		pending;		/* last page of the pending list, likewise */
 	TimestampTz since;			/* when both were first seen so */
-	RencoderGrowth growth;		/* of the table */
+	TimestampTz grown_since;	/* when "grown" pages were seen; 0: not yet */
+	BlockNumber grown;
+	double		growth;			/* pages in RENCODER_LOOK_MS, lately */
 	int			pause_ms;		/* until the next look */
-	TimestampTz gap_since;		/* when complete slices were first seen that
-								 * wait for their group; 0: none do */
-	uint64		settled;		/* full groups of which none is to be flushed */
-	TimestampTz settled_at;		/* when that was found out last */
-	RencoderTailReads reads;	/* what scans have read of the tail */
+	TimestampTz tail_since;		/* when a tail was first seen that waits; 0:
+								 * none does */
+	bool		counted;		/* were counts of scans found before? */
+	int64		scans;			/* that were counted at the last look */
+	TimestampTz scans_at;		/* when others were counted last */
+	double		scan_rate;		/* by RENCODER_LOOK_MS; 0: none come */
+	double		paid;			/* pages of the tail that scans have read by
+								 * it, since it was cut last */
+	TimestampTz settled_at;		/* when nothing was found to be done last */
+	TimestampTz renewed_at;		/* when pages might have been read again last */
 } RencoderJob;
 
 /* A request for an index. */
@@ -56,7 +70,7 @@ extern RencoderJob rencoder_job_create(Oid index, bool urgent);
 extern bool rencoder_job_merge(RencoderJob *job, const RencoderJob *request);
 
 /*
- * Inserter: asks for the summarization of an index of this database, and for a
+ * Inserter: asks for the maintenance of an index of this database, and for a
  * worker if there is none.  It may have to wait for its turn; false if there is no worker at all,
  * and none can be had.  InvalidOid stands for all
  * indexes of the database.  "urgent": it is to look at

@@ -33,9 +33,9 @@ $$;
 
 SELECT put(16000, 1);
 CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = run);
-CREATE INDEX t_s ON t USING rencoder (s) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX t_s ON t USING rencoder (s) WITH (pages_per_range = 1);
 CREATE INDEX t_p ON t USING rencoder (p) WITH (pages_per_range = 2, storage = run);
-CREATE INDEX t_few_v ON t USING rencoder (few, v) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX t_few_v ON t USING rencoder (few, v) WITH (pages_per_range = 1);
 -- Inserting sessions leave this one to the worker and VACUUM.
 CREATE INDEX t_half ON t USING rencoder ((v / 2))
 	WITH (pages_per_range = 1, storage = run) WHERE few IS NOT NULL;

@@ -7,21 +7,18 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use List::Util qw(sum);
 use PostgreSQL::Test::Utils;
 use RencoderTest;
 use Test::More;
 
-our @EXPORT = qw($LIMITS $FILTER start_node build searches);
+our @EXPORT = qw($LIMITS start_node build);
 
 our $LIMITS = 'autosummarize = off, pages_per_range = 1';
-our $FILTER = "$LIMITS, storage = filter";
 
-# 8 rows a page.  Four groups and three ranges of a fifth, which is the leader's.
+# 8 rows a page.
 # What slow() does is said by a setting, which workers are handed on; who waits does so
 # however late the others are.  That a process has begun is noted by a file, the one thing
-# that it can leave behind in parallel mode.  Of the narrow table's groups of 23,000 keys
-# the last one is made of slices.
+# that it can leave behind in parallel mode.
 my $TABLES = q{
 	CREATE TABLE t (id int, v int8, few int4, word text, filler text)
 	WITH (fillfactor = 80, parallel_workers = 2, autovacuum_enabled = off);
@@ -108,7 +105,7 @@ my $TABLES = q{
 };
 $TABLES =~ s/PATIENCE/$PostgreSQL::Test::Utils::timeout_default/;
 
-my ($node, $searches);
+my $node;
 
 # Makes the server, with the tables in database postgres.
 sub start_node
@@ -123,7 +120,7 @@ sub start_node
 	return $node;
 }
 
-# Runs a command with "workers" workers; returns the groups that each process has built,
+# Runs a command with "workers" workers; returns the pages that each process has read,
 # as it says itself.
 sub build
 {
@@ -138,15 +135,8 @@ sub build
 		$command");
 
 	is($ret, 0, "$workers workers: $command") or diag($err);
-	my @groups = $err =~ /built (\d+) groups/g;
-	$searches = sum($err =~ /; (\d+) searches/g);
-	return @groups;
-}
-
-# Searches for a shape by all processes of the last build.
-sub searches
-{
-	return $searches;
+	my @pages = $err =~ /this process has read (\d+) pages/g;
+	return @pages;
 }
 
 1;

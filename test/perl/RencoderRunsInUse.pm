@@ -68,18 +68,19 @@ my $TABLE = q{
 		RETURN count;
 	END $$;
 	CREATE INDEX t_idx ON t USING rencoder (v, s, few)
-		WITH (storage = run, autosummarize = off, pages_per_range = PAGES)};
+		WITH (storage = STORED, autosummarize = off, pages_per_range = PAGES)};
 
 my %options;
 
 # Makes table and index in database postgres.  Options: rows, kept, part; filler, bytes of a row;
-# pages, of a range; grow, do writers insert, too; maintenance, what is done again and again.
+# pages, of a range; grow, do writers insert, too; maintenance, what is done again and again;
+# stored, how, if not in runs.
 sub make_table
 {
 	my ($node, %given) = @_;
 	my $sql = $TABLE;
 
-	%options = %given;
+	%options = (stored => 'run', %given);
 	$sql =~ s{\b([A-Z]+)\b}{$options{lc $1} // $1}ge;
 	$node->safe_psql('postgres', $sql);
 	return;

@@ -13,7 +13,7 @@ use Test::More;
 
 our @EXPORT = qw(
   $LIMIT $WORKERS $WORKER_PID $BUSY $SCHEMA $SESSION
-  start_node sql seed unsummarized ranges wait_until wait_for_tail make_busy end_worker
+  start_node sql seed unindexed pages wait_until wait_for_tail make_busy end_worker
 );
 
 # Two batches of 8 block ranges: what may be left when nobody inserts.
@@ -43,7 +43,7 @@ our $SCHEMA = q{
 		RETURN v;
 	END $$;
 	-- The worker waits as long as somebody holds the advisory lock 1, and then takes at
-	-- least 0.0125 s for a row, 0.1 s for a slice of 8.  It counts the rows.
+	-- least 0.0125 s for a row.  It counts the rows.
 	CREATE OR REPLACE FUNCTION slow_in_worker(v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE AS $$
 	BEGIN
 		IF current_setting('rencodertest.session', true) IS DISTINCT FROM 'on' THEN
@@ -82,19 +82,19 @@ sub sql
 	return $node->safe_psql($dbname // 'postgres', $sql);
 }
 
-# Block ranges that are not summarized, and all.
-sub unsummarized
+# Pages of the table that are not indexed, and all.
+sub unindexed
 {
 	my ($index) = @_;
 
-	return sql("SELECT unsummarized FROM rencoder_candidates('$index', 0::int8, 0::int8)");
+	return sql("SELECT unindexed FROM rencoder_candidates('$index', 0::int8, 0::int8)");
 }
 
-sub ranges
+sub pages
 {
 	my ($index) = @_;
 
-	return sql("SELECT ranges FROM rencoder_candidates('$index', 0::int8, 0::int8)");
+	return sql("SELECT table_pages FROM rencoder_candidates('$index', 0::int8, 0::int8)");
 }
 
 # Until the query gives the result.
@@ -111,7 +111,7 @@ sub wait_for_tail
 	my ($index, $name) = @_;
 
 	return wait_until(
-		"SELECT unsummarized < $LIMIT "
+		"SELECT unindexed < $LIMIT "
 		  . "FROM rencoder_candidates('$index', 0::int8, 0::int8)",
 		't', $name);
 }
@@ -124,7 +124,7 @@ sub make_busy
 
 	sql("$SESSION TRUNCATE t; DROP INDEX IF EXISTS t_slow;
 		CREATE INDEX t_slow ON t USING rencoder (slow_in_worker(v))
-			WITH (pages_per_range = 1, storage = filter)");
+			WITH (pages_per_range = 1)");
 	$gate->query_safe('SELECT pg_advisory_lock(1)');
 	sql("$SESSION SELECT grow(400, $seed)");
 	wait_until("$WORKERS AND wait_event = 'advisory'", '1', "$name: the worker is busy");

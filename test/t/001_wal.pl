@@ -23,7 +23,7 @@ $node->safe_psql(
 	CREATE TABLE t (id int, v int8, few int4, filler text);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
 	CREATE INDEX t_idx ON t USING rencoder (v, few)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	CREATE SEQUENCE s;
 	CREATE FUNCTION fill(n int, seed int) RETURNS void LANGUAGE sql AS $$
 		INSERT INTO t SELECT nextval('s'), hashint8extended(i, seed),
@@ -70,19 +70,20 @@ sub crash
 	return;
 }
 
-# Summarizing has no transaction id, so its commit does not flush; this does.
+# Maintenance has no transaction id, so its commit does not flush; this does.
 sub flush
 {
 	$node->safe_psql('postgres', "SELECT pg_logical_emit_message(true, 'rencoder', '')");
 	return;
 }
 
+# Runs of a state: "live", "building".
 sub count_state
 {
 	my ($state) = @_;
 
 	return $node->safe_psql('postgres',
-		"SELECT count(*) FROM rencoder_ranges('t_idx') WHERE attnum = 1 AND state = '$state'");
+		"SELECT count(*) FROM rencoder_runs('t_idx') WHERE attnum = 1 AND state = '$state'");
 }
 
 # A client that runs until it is killed.
@@ -101,20 +102,17 @@ is($node->safe_psql('postgres', 'SHOW fsync'), 'off', 'crashes of the server onl
 crash();
 verify('empty');
 
-# Rows in unsummarized, in summarized and in new ranges; one transaction is
+# Rows on pages that are indexed, that are not, and on new ones; one transaction is
 # still open at the crash.
 $node->safe_psql('postgres', 'SELECT fill(20000, 1)');
 crash();
 verify('inserted');
-$node->safe_psql('postgres', "SELECT rencoder_summarize_new_values('t_idx')");
+$node->safe_psql('postgres', "SELECT rencoder_maintain_index('t_idx')");
 flush();
 crash();
-verify('summarized');
-is(count_state('unsummarized'), 0, 'no range is left');
-cmp_ok(
-	$node->safe_psql('postgres',
-		"SELECT count(*) FROM rencoder_groups('t_idx') WHERE sealed"),
-	'>', 0, 'some groups are sealed');
+verify('maintained');
+is($node->safe_psql('postgres', "SELECT unindexed FROM rencoder_candidates('t_idx', 1, 2)"),
+	0, 'no page is left');
 
 my $open = $node->background_psql('postgres');
 $open->query_safe('BEGIN; DELETE FROM t WHERE id % 3 = 0; SELECT fill(3000, 2)');
@@ -123,12 +121,12 @@ $node->safe_psql('postgres',
 $node->stop('immediate');
 eval { $open->quit; };
 $node->start;
-verify('inserted into summarized ranges, one transaction open');
+verify('inserted into indexed pages, one transaction open');
 $node->safe_psql('postgres', 'DELETE FROM t WHERE id % 5 = 1; VACUUM t; SELECT fill(5000, 3)');
 crash();
 verify('inserted into free space after VACUUM');
 
-# For certain in the middle of summarizing: the index expression waits.
+# For certain in the middle of a reading: the index expression waits.
 $node->safe_psql(
 	'postgres', q{
 	CREATE FUNCTION waits(v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -141,55 +139,53 @@ $node->safe_psql(
 	END $$;
 	CREATE TABLE w (v int8, filler text) WITH (fillfactor = 10);
 	CREATE INDEX w_idx ON w USING rencoder (waits(v))
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	INSERT INTO w SELECT i, repeat('x', 300) FROM generate_series(1, 40) i;
 });
 foreach my $round (1 .. 2)
 {
 	my $stopper = $node->background_psql('postgres');
 	$stopper->query_safe('SELECT pg_advisory_lock(1)');
-	my $summarizer = start_client(
-		"SET rencodertest.wait = on; SELECT rencoder_summarize_new_values('w_idx')");
+	my $maintainer = start_client(
+		"SET rencodertest.wait = on; SELECT rencoder_maintain_index('w_idx')");
 	$node->poll_query_until('postgres',
 		"SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
 		  . "AND wait_event = 'advisory'")
-	  or die 'the summarizer does not wait';
+	  or die 'the maintainer does not wait';
 	is( $node->safe_psql('postgres',
-			"SELECT count(*) > 0 FROM rencoder_ranges('w_idx') WHERE state = 'summarizing'"),
-		't', "round $round: some ranges are summarizing");
+			"SELECT count(*) > 0 FROM rencoder_runs('w_idx') WHERE state = 'building'"),
+		't', "round $round: a run is being made");
 
-	# The commit also flushes what the summarizer has logged.
+	# The commit also flushes what the maintainer has logged.
 	$node->safe_psql('postgres',
 		"INSERT INTO w VALUES (-$round, repeat('x', 300))");
 	$node->stop('immediate');
 	eval { $stopper->quit; };
-	eval { $summarizer->finish; };
+	eval { $maintainer->finish; };
 	$node->start;
 	is($node->safe_psql('postgres', "SELECT rencoder_index_check('w_idx', true)"),
-		'', "round $round: sound after a crash in the middle of summarizing");
+		'', "round $round: sound after a crash in the middle of it");
 	compare_with_seqscan($node, 'postgres',
 		"SELECT v FROM w WHERE waits(v) IN (-1, -2, 7, 39)",
 		index => 'w_idx');
 }
-cmp_ok($node->safe_psql('postgres', "SELECT rencoder_summarize_new_values('w_idx')"),
+cmp_ok($node->safe_psql('postgres', "SELECT rencoder_maintain_index('w_idx')"),
 	'>', 0, 'maintenance goes on with what a crash left');
 is( $node->safe_psql('postgres',
-		"SELECT count(*) FROM rencoder_ranges('w_idx') WHERE state <> 'summarized'"),
+		"SELECT count(*) FROM rencoder_runs('w_idx') WHERE state <> 'live'"),
 	0, 'and finishes it');
 $node->safe_psql('postgres', "SELECT rencoder_index_check('w_idx', true)");
 compare_with_seqscan($node, 'postgres',
 	"SELECT v FROM w WHERE waits(v) BETWEEN -5 AND 3",
 	index => 'w_idx');
 
-# At any moment: ranges are desummarized and summarized, matrices copied wider,
-# rows inserted, until the server stops.
+# At any moment: parts of the table are read again, rows inserted, until the server stops.
 my $churn = q{
 	DO $$
 	BEGIN
 		FOR i IN 1 .. 1000 LOOP
-			PERFORM rencoder_desummarize_range('t_idx', b)
-			FROM generate_series(0, pg_relation_size('t') / 8192 - 1, 3) b;
-			PERFORM rencoder_summarize_new_values('t_idx');
+			PERFORM rencoder_compact('t_idx', i % 50, i % 50 + 60);
+			PERFORM rencoder_maintain_index('t_idx');
 			COMMIT;
 		END LOOP;
 	END $$};
@@ -204,10 +200,10 @@ my $insert = q{
 my %seen;
 foreach my $round (1 .. $ROUNDS)
 {
-	# The first group of a fresh index grows again.
+	# A fresh index.
 	$node->safe_psql('postgres',
 		'DROP INDEX t_idx; CREATE INDEX t_idx ON t USING rencoder (v, few) '
-		  . 'WITH (autosummarize = off, pages_per_range = 1, storage = filter)')
+		  . 'WITH (autosummarize = off, pages_per_range = 1)')
 	  if $round == 3;
 	$node->safe_psql('postgres',
 		'BEGIN; CREATE TABLE kept AS SELECT * FROM t LIMIT 3000; TRUNCATE t; '
@@ -221,11 +217,11 @@ foreach my $round (1 .. $ROUNDS)
 		eval { $client->finish; };
 	}
 	$node->start;
-	$seen{$_} += count_state($_) for qw(unsummarized summarizing summarized);
+	$seen{$_} += count_state($_) for qw(building live freeing);
 	verify("round $round");
 	$node->safe_psql('postgres',
-		"SELECT fill(200, $round); SELECT rencoder_summarize_new_values('t_idx')");
-	verify("round $round, summarized");
+		"SELECT fill(200, $round); SELECT rencoder_maintain_index('t_idx')");
+	verify("round $round, maintained");
 }
 note("states found after crashes: "
 	  . join(', ', map { "$seen{$_} $_" } sort keys %seen));

@@ -25,9 +25,9 @@ $primary->safe_psql(
 	$$;
 	SELECT fill(12000, 1);
 	CREATE INDEX t_v ON t USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	CREATE INDEX t_few ON t USING rencoder (few, v)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 });
 
 sub some_queries
@@ -73,9 +73,8 @@ sub summarize_again
 {
 	$primary->safe_psql(
 		'postgres', q{
-		SELECT rencoder_desummarize_range('t_v', b), rencoder_desummarize_range('t_few', b)
-		FROM generate_series(0, pg_relation_size('t') / current_setting('block_size')::int - 1) b;
-		SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few')});
+		SELECT rencoder_compact('t_v', 0, 60), rencoder_compact('t_few', 20, 100);
+		SELECT rencoder_maintain_index('t_v'), rencoder_maintain_index('t_few')});
 	return;
 }
 
@@ -83,7 +82,7 @@ verify('built');
 $primary->safe_psql('postgres', 'SELECT fill(8000, 2)');
 verify('inserted');
 $primary->safe_psql('postgres',
-	"SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few')");
+	"SELECT rencoder_maintain_index('t_v'), rencoder_maintain_index('t_few')");
 verify('summarized');
 $primary->safe_psql('postgres',
 	'DELETE FROM t WHERE id % 3 = 0; VACUUM t; SELECT fill(4000, 3)');
@@ -92,7 +91,7 @@ $primary->safe_psql('postgres',
 	'UPDATE t SET v = v / 3 WHERE id % 11 = 5; UPDATE t SET few = 31 WHERE id % 23 = 1');
 verify('updated');
 summarize_again();
-verify('desummarized and summarized again');
+verify('read again');
 $primary->safe_psql('postgres', 'REINDEX TABLE t');
 verify('reindexed');
 $primary->safe_psql('postgres', 'VACUUM FULL t');
@@ -100,13 +99,12 @@ verify('rewritten');
 
 # What the functions do on a standby.
 is( $standby->safe_psql('postgres',
-		"SELECT count(*) > 100 FROM rencoder_ranges('t_v')"),
-	't', 'rencoder_ranges reads on a standby');
+		"SELECT count(*) > 0 FROM rencoder_runs('t_v')"),
+	't', 'rencoder_runs reads on a standby');
 my $HINT = qr/HINT:  rencoder control functions cannot be executed during recovery\./;
 foreach my $call (
-	"rencoder_summarize_new_values('t_v')",
-	"rencoder_summarize_range('t_v', 0)",
-	"rencoder_desummarize_range('t_v', 0)")
+	"rencoder_maintain_index('t_v')",
+	"rencoder_compact('t_v')")
 {
 	my ($ret, $out, $err) = $standby->psql('postgres', "SELECT $call");
 
@@ -125,7 +123,7 @@ $primary->safe_psql(
 		FROM generate_series(1, 600) i;
 	ALTER TABLE o SET (fillfactor = 100);
 	CREATE INDEX o_v ON o USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 });
 wait_for_standby($primary, $standby);
 
@@ -138,9 +136,8 @@ sub summarize_o_again
 {
 	$primary->safe_psql(
 		'postgres', q{
-		SELECT rencoder_desummarize_range('o_v', b)
-		FROM generate_series(0, pg_relation_size('o') / current_setting('block_size')::int - 1) b;
-		SELECT rencoder_summarize_new_values('o_v')});
+		SELECT rencoder_compact('o_v', 0,
+			pg_relation_size('o') / current_setting('block_size')::int - 1)});
 	return;
 }
 
@@ -177,22 +174,22 @@ sub old_snapshot
 	like($session->query_safe("$by_index EXPLAIN (COSTS OFF) $query"),
 		qr/Bitmap Index Scan on o_v/, "$name: by the index indeed");
 	is( $session->query_safe(
-			"SELECT unsummarized > 0 FROM rencoder_candidates('o_v', 1::int8, 2::int8)"),
+			"SELECT unindexed > 0 FROM rencoder_candidates('o_v', 1::int8, 2::int8)"),
 		't',
-		"$name: because it does not trust summaries that lack them");
+		"$name: because it does not trust runs that lack them");
 	is($session->query_safe("SELECT rencoder_index_check('o_v', true)"),
 		'', "$name: and the check takes that into account");
 	$session->query_safe('COMMIT');
 	is($session->query_safe("$by_index $query"),
 		$session->query_safe("$by_heap $query"), "$name: a new snapshot");
 	is( $session->query_safe(
-			"SELECT unsummarized FROM rencoder_candidates('o_v', 1::int8, 2::int8)"),
-		0, "$name: which trusts the summaries");
+			"SELECT unindexed FROM rencoder_candidates('o_v', 1::int8, 2::int8)"),
+		0, "$name: which trusts the runs");
 	$session->quit;
 	return;
 }
 
-old_snapshot('summarized again', 101, 130, \&summarize_o_again);
+old_snapshot('made again', 101, 130, \&summarize_o_again);
 old_snapshot('REINDEX', 201, 230,
 	sub { $primary->safe_psql('postgres', 'REINDEX INDEX o_v'); });
 old_snapshot('REINDEX, summarized again', 301, 330,
@@ -206,10 +203,8 @@ my $churn = q{
 	DO $$
 	BEGIN
 		FOR i IN 1 .. 1000 LOOP
-			PERFORM rencoder_desummarize_range('t_v', b)
-			FROM generate_series(i, pg_relation_size('t') / current_setting('block_size')::int
-				- 1, 5) b;
-			PERFORM rencoder_summarize_new_values('t_v');
+			PERFORM rencoder_compact('t_v', i % 40, i % 40 + 30);
+			PERFORM rencoder_maintain_index('t_v');
 			PERFORM fill(50, 100 + i);
 			COMMIT;
 			IF i % 40 = 0 THEN
@@ -246,7 +241,7 @@ verify('after all');
 $primary->stop('immediate');
 $standby->promote;
 $standby->safe_psql('postgres',
-	"SELECT fill(3000, 9); SELECT rencoder_summarize_new_values('t_v'); VACUUM t");
+	"SELECT fill(3000, 9); SELECT rencoder_maintain_index('t_v'); VACUUM t");
 is($standby->safe_psql('postgres', "SELECT rencoder_index_check(i, true) "
   . "FROM unnest('{t_v,t_few}'::regclass[]) i"),
 	"\n", 'sound after promotion');

@@ -22,25 +22,25 @@ $primary->safe_psql(
 		FROM generate_series(1, n) i
 	$$;
 	CREATE INDEX t_v ON t USING rencoder (v, few)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	CREATE INDEX t_few ON t USING rencoder (few)
-		WITH (autosummarize = off, pages_per_range = 2, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 2);
 });
 
-# Header, a matrix, directory; then wider ones and the free list; then the pending list, clearing,
+# Runs, the free list; then the pending list, parts of the table that are read again,
 # merging, VACUUM.
 my @steps = (
-	[ 'a matrix', q{SELECT fill(3000, 1);
-		SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few')} ],
-	[ 'wider', q{SELECT fill(20000, 2);
-		SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few')} ],
+	[ 'a run', q{SELECT fill(3000, 1);
+		SELECT rencoder_maintain_index('t_v'), rencoder_maintain_index('t_few')} ],
+	[ 'another one', q{SELECT fill(20000, 2);
+		SELECT rencoder_maintain_index('t_v'), rencoder_maintain_index('t_few')} ],
 	[ 'inserts', q{DELETE FROM t WHERE id % 4 = 0; VACUUM t; SELECT fill(4000, 3)} ],
 	[ 'beyond all bounds', q{UPDATE t SET v = CASE WHEN id % 2 = 0 THEN 9223372036854775807
 		ELSE -9223372036854775808 END, few = 1000000 + id WHERE id % 9 = 1} ],
-	[ 'desummarize', q{SELECT rencoder_desummarize_range('t_v', b),
-		rencoder_desummarize_range('t_few', b) FROM generate_series(0, 300, 3) b} ],
-	[ 'summarize', q{SELECT rencoder_summarize_new_values('t_v'),
-		rencoder_summarize_new_values('t_few')} ],
+	[ 'parts', q{SELECT rencoder_compact('t_v', b, b + 20), rencoder_compact('t_few', b, b + 20)
+		FROM generate_series(0, 100, 10) b} ],
+	[ 'maintain', q{SELECT rencoder_maintain_index('t_v'),
+		rencoder_maintain_index('t_few')} ],
 	[ 'many keys', q{INSERT INTO t SELECT i, i, i FROM generate_series(1, 20000) i; VACUUM t} ],
 	[ 'rebuild', q{REINDEX TABLE t} ],
 	[ 'tail', q{TRUNCATE t; SELECT fill(100, 5); VACUUM t; SELECT fill(5000, 6); VACUUM t} ]);

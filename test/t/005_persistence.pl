@@ -15,8 +15,8 @@ $node->safe_psql(
 	CREATE UNLOGGED TABLE u (id int, v int8, filler text);
 	ALTER TABLE u ALTER filler SET STORAGE plain;
 	CREATE INDEX u_idx ON u USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 12, storage = filter);
-	CREATE INDEX u_auto ON u USING rencoder (id) WITH (autosummarize = off, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 12);
+	CREATE INDEX u_auto ON u USING rencoder (id) WITH (autosummarize = off);
 	CREATE FUNCTION fill(n int, seed int) RETURNS void LANGUAGE sql AS $$
 		INSERT INTO u SELECT i, hashint8extended(i, seed), repeat('x', 60)
 		FROM generate_series(1, n) i
@@ -48,7 +48,7 @@ sub options
 my $options = options();
 is($options, "1|12\n16|20", 'options of indexes on an empty table');
 $node->safe_psql('postgres',
-	"SELECT fill(12000, 1); SELECT rencoder_summarize_new_values('u_idx'); "
+	"SELECT fill(12000, 1); SELECT rencoder_maintain_index('u_idx'); "
 	  . "SELECT fill(100, 2); VACUUM u");
 verify('unlogged');
 $node->stop('fast');
@@ -62,12 +62,12 @@ $node->start;
 is($node->safe_psql('postgres', 'SELECT count(*) FROM u'), 0,
 	'a crash empties it');
 is(options(), $options, 'the init fork has the options');
-is($node->safe_psql('postgres', "SELECT count(*) FROM rencoder_groups('u_idx')"),
-	0, 'and no group');
+is($node->safe_psql('postgres', "SELECT count(*) FROM rencoder_runs('u_idx')"),
+	0, 'and no run');
 verify('crash');
 $node->safe_psql('postgres', 'SELECT fill(12000, 3); VACUUM u; SELECT fill(100, 4)');
 is($node->safe_psql('postgres',
-		"SELECT count(*) > 0 FROM rencoder_groups('u_idx') WHERE sealed"),
+		"SELECT count(*) > 0 FROM rencoder_runs('u_idx')"),
 	't', 'filled again');
 verify('filled after a crash');
 
@@ -99,10 +99,10 @@ $session->query_safe('SET client_min_messages = error');
 $session->query_safe(
 	q{CREATE TEMP TABLE tt (id int, v int8, filler text) WITH (fillfactor = 50);
 	CREATE INDEX tt_idx ON tt USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	INSERT INTO tt SELECT i, hashint8extended(i, 5), repeat('x', 60)
 		FROM generate_series(1, 5000) i;
-	SELECT rencoder_summarize_new_values('tt_idx');
+	SELECT rencoder_maintain_index('tt_idx');
 	UPDATE tt SET v = v + 1 WHERE id % 10 = 0;
 	DELETE FROM tt WHERE id % 10 = 1;
 	VACUUM tt;
@@ -120,9 +120,9 @@ is($session->query_safe("SET enable_seqscan = off; SET enable_indexscan = off; "
 my $temp_index =
   $session->query_safe("SELECT 'tt_idx'::regclass::oid");
 foreach my $call (
-	"rencoder_summarize_new_values($temp_index)",
+	"rencoder_maintain_index($temp_index)",
 	"rencoder_index_check($temp_index)",
-	"count(*) FROM rencoder_ranges($temp_index)",
+	"count(*) FROM rencoder_runs($temp_index)",
 	"rencoder_metapage($temp_index)",
 	"rencoder_candidates($temp_index, 1::int8, 2::int8)")
 {

@@ -1,7 +1,7 @@
 # Recovery to the middle of what takes several WAL records: an insert,
-# summarizing a slice, making the matrix of a group, rebuilding a group.
+# a run of the table's end, of a part of it, of all of it.
 # Wherever it ends, the index is sound, and the server that goes on from there
-# can use, fill, summarize and retune it (INV-2, INV-4, INV-7).
+# can use, fill and maintain it (INV-2, INV-4, INV-7).
 #
 # Records are chosen at random; with RENCODER_ALL_RECORDS=1 all records of the
 # steps whose names begin with "one" have their turn, and only they, with less
@@ -29,16 +29,12 @@ $primary->safe_psql(
 		FROM generate_series(1, n) i
 	$$;
 	CREATE INDEX t_v ON t USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	CREATE INDEX t_few ON t USING rencoder (few)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	SELECT fill(47000, 1);
-	SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few');
+	SELECT rencoder_maintain_index('t_v'), rencoder_maintain_index('t_few');
 });
-my @ranges = map {
-	$primary->safe_psql('postgres', "SELECT count(*) FROM rencoder_ranges('$_')")
-} ('t_v', 't_few');
-cmp_ok($ranges[0], '>', 2 * 128, "$ranges[0] ranges");
 $primary->backup('base');
 
 sub lsn
@@ -53,20 +49,19 @@ my @steps = (
 	[ 'insert', 1, 'INSERT INTO t SELECT 0, 9223372036854775807, 1000 '
 	  . 'FROM generate_series(1, 300)' ],
 	[ 'delete', 1, "DELETE FROM t WHERE ctid < '(20,1)'; VACUUM t; SELECT fill(500, 2)" ],
-	[ 'desummarize', 1, q{SELECT rencoder_desummarize_range(i, b)
-		FROM unnest('{t_v,t_few}'::regclass[]) i, generate_series(200, 240) b} ],
-	[ 'summarize', 1, q{SELECT rencoder_summarize_new_values(i)
+	[ 'part', 1, q{SELECT rencoder_compact(i, 20, 90)
 		FROM unnest('{t_v,t_few}'::regclass[]) i} ],
-	[ 'new group', 2, q{SELECT fill(24000, 3); SELECT rencoder_summarize_new_values(i)
+	[ 'maintain', 1, q{SELECT rencoder_maintain_index(i)
+		FROM unnest('{t_v,t_few}'::regclass[]) i} ],
+	[ 'new rows', 2, q{SELECT fill(24000, 3); SELECT rencoder_maintain_index(i)
 		FROM unnest('{t_v,t_few}'::regclass[]) i} ],
 	[ 'room', 0, "DELETE FROM t WHERE ctid < '(128,1)' "
 	  . "AND id % 2 = 0; VACUUM (INDEX_CLEANUP off) t" ],
 	[ 'one insert', 1, 'INSERT INTO t VALUES (0, -9223372036854775808, -1)' ],
-	[ 'one desummarize', 0, q{SELECT rencoder_desummarize_range('t_v', 140)} ],
-	[ 'one summarize', 1, q{SELECT rencoder_summarize_range('t_v', 140)} ],
+	[ 'one part', 1, q{SELECT rencoder_compact('t_v', 40, 60)} ],
 	[ 'other queries', 0, "SELECT count(rencoder_add_query_sample('t_v', v + 5, v + 12)) FROM t "
 	  . "WHERE id % 40 = 1 AND id > 0" ],
-	[ 'one retune', 2, "SELECT rencoder_retune('t_v')" ]);
+	[ 'one compaction', 2, "SELECT rencoder_compact('t_v')" ]);
 my $all = $ENV{RENCODER_ALL_RECORDS};
 my @targets;
 my $before = lsn();
@@ -142,8 +137,8 @@ foreach my $target (@targets)
 
 	($ret, $out, $err) = $node->psql(
 		'postgres',
-		q{SELECT fill(1000, 3); SELECT rencoder_summarize_new_values('t_v'); VACUUM t;
-			SELECT rencoder_retune('t_v'); }
+		q{SELECT fill(1000, 3); SELECT rencoder_maintain_index('t_v'); VACUUM t;
+			SELECT rencoder_compact('t_v'); }
 		  . ($all ? '' : 'SELECT fill(30000, 4); VACUUM t; ')
 		  . $check,
 		on_error_stop => 1);

@@ -1,4 +1,4 @@
-# What a summarizing scan takes for dead may be needed by a snapshot on a
+# What a reading of the table takes for dead may be needed by a snapshot on a
 # standby, also where the oldest transaction id that a table is needed by goes
 # backwards before the scan ends (INV-9).
 use strict;
@@ -12,7 +12,7 @@ use Test::More;
 my ($primary, $standby) = start_primary_with_standby(
 	standby_conf => "hot_standby_feedback = off\nmax_standby_streaming_delay = -1\n");
 
-# One row a page or range; two of them keep whoever encodes them waiting.  The
+# One row a page; two of them keep whoever encodes them waiting.  The
 # key is computed by a function, so that the test can stop a scan there.
 $primary->safe_psql(
 	'postgres', q{
@@ -33,17 +33,13 @@ $primary->safe_psql(
 	END $$;
 	CREATE TABLE t (id int, v int, filler text) WITH (fillfactor = 50, autovacuum_enabled = off);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
-	INSERT INTO t SELECT i, CASE i WHEN 1 THEN -1 WHEN 5 THEN -2 ELSE i END, repeat('x', 4000)
-	FROM generate_series(1, 8) i;
 	CREATE INDEX t_key ON t USING rencoder (key(v))
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
-	-- Ranges 0, 2 and 4 are to be done: three scans.
-	SELECT rencoder_desummarize_range('t_key', b) FROM unnest('{0,2,4}'::int[]) b;
+		WITH (autosummarize = off, pages_per_range = 1);
+	INSERT INTO t SELECT i, CASE i WHEN 1 THEN -1 WHEN 265 THEN -2 ELSE i END, repeat('x', 4000)
+	FROM generate_series(1, 300) i;
 });
-is( $primary->safe_psql('postgres',
-		"SELECT string_agg(range_no::text, ',') FROM rencoder_ranges('t_key') "
-		  . "WHERE state = 'unsummarized'"),
-	'0,2,4', 'three ranges to summarize');
+is($primary->safe_psql('postgres', "SELECT frontier FROM rencoder_metapage('t_key')"),
+	'0', 'all pages are to be read');
 
 # The oldest transaction runs in another database.
 my $elsewhere = $primary->background_psql('other');
@@ -52,7 +48,7 @@ $elsewhere->query_safe('SELECT pg_current_xact_id()');
 wait_for_standby($primary, $standby);
 my $reader = $standby->background_psql('postgres');
 $reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
-my $rows = "SELECT count(*) FROM t WHERE key(v) = 3";
+my $rows = "SELECT count(*) FROM t WHERE key(v) = 260";
 my $by_index = 'SET enable_seqscan = off; SET enable_indexscan = off; SET enable_bitmapscan = on;';
 is($reader->query_safe("SET enable_seqscan = on; SET enable_indexscan = off; "
   . "SET enable_bitmapscan = off; $rows"),
@@ -71,7 +67,7 @@ my $holder = hold_back();
 my $gates  = $primary->background_psql('postgres');
 $gates->query_safe(q{SET application_name = 'gates'});
 $gates->query_safe('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');
-$primary->safe_psql('postgres', 'DELETE FROM t WHERE id = 3');
+$primary->safe_psql('postgres', 'DELETE FROM t WHERE id = 260');
 
 # Looks from another database: snapshots of this one would hold the horizon back.
 sub wait_for_gate
@@ -88,23 +84,21 @@ my $vacuum = $primary->background_psql('postgres');
 $vacuum->query_until(qr/started/, "\\echo started\nVACUUM t;\n\\echo finished\n");
 wait_for_gate(1);
 
-# .. until the first scan ends, and not during the second.
+# .. until the first 256 pages are read, and not up to the end.
 $holder->query_safe('COMMIT');
 $holder->quit;
 $gates->query_safe('SELECT pg_advisory_unlock(1)');
 wait_for_gate(2);
 
-# From the third scan on it is where it was.
+# From there on it is where it was.
 $holder = hold_back();
 $gates->query_safe('SELECT pg_advisory_unlock(2)');
 $vacuum->query_until(qr/done/, "SELECT 'done';\n");
 $vacuum->quit;
-is( $primary->safe_psql('postgres',
-		"SELECT count(*) FROM rencoder_ranges('t_key') WHERE state <> 'summarized'"),
-	0, 'summarized by VACUUM');
-is( $primary->safe_psql('postgres',
-		"SELECT has_value FROM rencoder_ranges('t_key') WHERE range_no = 2"),
-	'f', 'the deleted row was taken for dead');
+is($primary->safe_psql('postgres', "SELECT frontier FROM rencoder_metapage('t_key')"),
+	'300', 'VACUUM has made a run');
+is($primary->safe_psql('postgres', "SELECT sum(rows) FROM rencoder_runs('t_key')"),
+	'299', 'the deleted row was taken for dead');
 
 # Does the standby still have its row?
 wait_for_standby($primary, $standby);
@@ -115,7 +109,7 @@ like($reader->query_safe("$by_index EXPLAIN (COSTS OFF) $rows"),
 	qr/Bitmap Index Scan on t_key/, 'by the index indeed');
 $reader->query_safe('COMMIT');
 
-# A transaction that has run all the time makes no summary useless that it need not.
+# A transaction that has run all the time makes no run useless that it need not.
 $holder->quit;
 $elsewhere->query_safe('COMMIT');
 wait_for_standby($primary, $standby);
@@ -123,18 +117,18 @@ is($reader->query_safe($rows), 0, 'a new snapshot does not see the row');
 foreach my $node ($primary, $standby)
 {
 	is( $node->safe_psql('postgres',
-			"SELECT unsummarized FROM rencoder_candidates('t_key', 1, 2)"),
-		0, 'and trusts the summaries, on the ' . $node->name);
+			"SELECT unindexed FROM rencoder_candidates('t_key', 1, 2)"),
+		0, 'and trusts the run, on the ' . $node->name);
 }
 my $writer = $primary->background_psql('postgres');
 $writer->query_safe('BEGIN');
 $writer->query_safe('SELECT pg_current_xact_id()');
 $primary->safe_psql('postgres',
-	"SELECT rencoder_desummarize_range('t_key', b) FROM generate_series(1, 3) b");
+	"INSERT INTO t SELECT i, i, repeat('x', 4000) FROM generate_series(301, 700) i");
 $primary->safe_psql('postgres', 'VACUUM t');
 is( $primary->safe_psql('postgres',
-		"SELECT unsummarized FROM rencoder_candidates('t_key', 1, 2)"),
-	0, 'a summary by VACUUM is trusted while a writer goes on that was there before');
+		"SELECT unindexed FROM rencoder_candidates('t_key', 1, 2)"),
+	0, 'a run by VACUUM is trusted while a writer goes on that was there before');
 $writer->query_safe('COMMIT');
 
 # CREATE INDEX CONCURRENTLY: of a row that came while the table was read, before
@@ -150,7 +144,7 @@ $gates->query_safe('SELECT pg_advisory_lock(1)');
 my $builder = $primary->background_psql('postgres');
 $builder->query_until(qr/started/, "\\echo started
 CREATE INDEX CONCURRENTLY c_key ON c USING rencoder (key(v))
-	WITH (autosummarize = off, pages_per_range = 1, storage = filter);\n");
+	WITH (autosummarize = off, pages_per_range = 1);\n");
 wait_for_gate(1);
 $primary->safe_psql('postgres', 'INSERT INTO c VALUES (100, 100)');
 $holder = $primary->background_psql('postgres');
@@ -178,9 +172,9 @@ like($reader->query_safe("$by_index EXPLAIN (COSTS OFF) $rows"),
 $reader->query_safe('COMMIT');
 wait_for_standby($primary, $standby);
 is($reader->query_safe($rows), 0, 'a new snapshot does not see the row');
-is( $standby->safe_psql('postgres', "SELECT unsummarized, candidates "
+is( $standby->safe_psql('postgres', "SELECT unindexed, pages "
   . "FROM rencoder_candidates('c_key', 100, 100)"),
-	'0|0', 'and trusts the summary');
+	'0|0', 'and trusts the run');
 
 $_->quit foreach $reader, $elsewhere, $gates, $writer, $holder;
 $standby->stop;

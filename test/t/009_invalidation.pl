@@ -31,10 +31,10 @@ $node->safe_psql(
 	$$;
 	SELECT fill(1, 1000);
 	CREATE INDEX t_v ON t USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter)
+		WITH (autosummarize = off, pages_per_range = 1)
 		WHERE id > 0;
 	CREATE INDEX t_ns ON t USING rencoder (n, (s || 'x'))
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 });
 my $check = q{SELECT rencoder_index_check(i, true) FROM unnest('{t_v,t_ns}'::regclass[]) i};
 
@@ -76,13 +76,12 @@ is($node->safe_psql('postgres', $check), "\n", 'sound');
 foreach my $step (
 	[ 'insert', 'SELECT fill(3001, 3020)' ],
 	[ 'update', "UPDATE t SET v = v + 1, n = n + 1, s = s || 'y' WHERE id % 100 = 7" ],
-	[ 'summarize', "SELECT rencoder_summarize_new_values('t_v'), "
-	  . "rencoder_summarize_new_values('t_ns')" ],
-	[ 'desummarize', "SELECT rencoder_desummarize_range('t_v', 3), "
-	  . "rencoder_desummarize_range('t_ns', 3)" ],
+	[ 'maintain', "SELECT rencoder_maintain_index('t_v'), "
+	  . "rencoder_maintain_index('t_ns')" ],
+	[ 'part', "SELECT rencoder_compact('t_v', 3, 9), rencoder_compact('t_ns', 3, 9)" ],
 	[ 'vacuum', 'VACUUM t' ],
 	[ 'inspect', "SELECT count(*) "
-	  . "FROM rencoder_groups('t_ns'), rencoder_candidates('t_v', 1::int8, 1000::int8)" ],
+	  . "FROM rencoder_runs('t_ns'), rencoder_candidates('t_v', 1::int8, 1000::int8)" ],
 	[ 'check', $check ],
 	[ 'reindex', 'REINDEX INDEX t_ns' ])
 {

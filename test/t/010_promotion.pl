@@ -1,4 +1,4 @@
-# A standby that is promoted while the primary was at work: pages of a matrix under
+# A standby that is promoted while the primary was at work: pages of a run under
 # construction may be in the file, and nothing refers to them.  The new primary
 # neither needs them nor gives blocks away twice (INV-7).
 use strict;
@@ -11,7 +11,6 @@ use Test::More;
 
 my ($primary, $standby) = start_primary_with_standby();
 
-# One group whose matrix has no room for another range: it is copied wider.
 $primary->safe_psql(
 	'postgres', q{
 	CREATE TABLE t (id int, v int8, few int4);
@@ -19,22 +18,16 @@ $primary->safe_psql(
 		INSERT INTO t SELECT i, hashint8extended(i, seed), i % 50 FROM generate_series(1, n) i
 	$$;
 	CREATE INDEX t_v ON t USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 4, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 4);
 	CREATE INDEX t_few ON t USING rencoder (few)
-		WITH (autosummarize = off, pages_per_range = 4, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 4);
 	SELECT fill(90000, 1);
 	-- VACUUM shall have nothing to do but the end of it.
 	VACUUM (INDEX_CLEANUP off) t;
-	SELECT rencoder_summarize_range(i, b * 4)
-	FROM unnest('{t_v,t_few}'::regclass[]) i, generate_series(0, 63) b;
 });
-my $group = "FROM rencoder_groups('t_v') WHERE group_no = 0";
-is($primary->safe_psql('postgres', "SELECT storage, summarized, windows > 10 $group"),
-	'matrix|64|t', 'a group whose matrix is full');
+my $state = "SELECT string_agg(DISTINCT state, ' ') FROM rencoder_runs('t_v')";
 
-# VACUUM dawdles with the pages of the wider matrix.
-my $size   = "SELECT pg_relation_size('t_v') / current_setting('block_size')::int";
-my $before = $primary->safe_psql('postgres', $size);
+# VACUUM dawdles with the pages that it reads for a run.
 my $vacuum = $primary->background_psql('postgres');
 $vacuum->query_until(
 	qr/started/, q{\echo started
@@ -42,11 +35,9 @@ SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1;
 SET vacuum_cost_page_hit = 100; SET vacuum_cost_page_miss = 100; SET vacuum_cost_page_dirty = 0;
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) t;
 });
-$primary->poll_query_until('postgres', "SELECT ($size) > $before + 5")
-  or die 'the index does not grow';
+$primary->poll_query_until('postgres', $state, 'building') or die 'no run is made';
 wait_for_standby($primary, $standby);
-is($primary->safe_psql('postgres', "SELECT storage, summarized $group"),
-	'matrix|64', 'the wider matrix is under construction');
+is($primary->safe_psql('postgres', $state), 'building', 'a run is under construction');
 $primary->stop('immediate');
 eval { $vacuum->quit };
 $standby->promote;
@@ -78,19 +69,18 @@ sub verify
 
 verify('promoted');
 
-# More groups, whose storage must not be that of the first one.
+# More runs, whose pages must not be those of the first one.
 foreach my $seed (2, 3)
 {
 	$standby->safe_psql('postgres',
 		"SELECT fill(100000, $seed); UPDATE t SET v = v + 1, few = few + 50 WHERE id % 97 = $seed");
 	verify("inserted, $seed");
 	$standby->safe_psql('postgres',
-		"SELECT rencoder_summarize_new_values(i) FROM unnest('{t_v,t_few}'::regclass[]) i");
-	verify("summarized, $seed");
+		"SELECT rencoder_maintain_index(i) FROM unnest('{t_v,t_few}'::regclass[]) i");
+	verify("maintained, $seed");
 	$standby->safe_psql('postgres', 'VACUUM t');
 	verify("vacuumed, $seed");
 }
-is($standby->safe_psql('postgres', "SELECT storage, summarized $group"),
-	'matrix|128', 'the matrix was finished');
+like($standby->safe_psql('postgres', $state), qr/^live$/, 'runs are finished');
 $standby->stop;
 done_testing();

@@ -18,7 +18,7 @@ my $seed = seed();
 # Steady load from several sessions, in small transactions.  Each goes on when not two
 # batches are left to do, which somebody must have seen to: however slow the machine is.
 #
-sql('CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 8, storage = filter)');
+sql('CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 8)');
 sql(qq{CREATE PROCEDURE load(n int, seed int) LANGUAGE plpgsql AS \$\$
 	DECLARE
 		patience timestamptz;
@@ -28,10 +28,10 @@ sql(qq{CREATE PROCEDURE load(n int, seed int) LANGUAGE plpgsql AS \$\$
 			COMMIT;
 			patience := clock_timestamp()
 				+ $PostgreSQL::Test::Utils::timeout_default * interval '1 s';
-			WHILE (SELECT unsummarized >= $LIMIT
+			WHILE (SELECT unindexed >= $LIMIT
 				FROM rencoder_candidates('t_v', 0::int8, 0::int8)) LOOP
 				IF clock_timestamp() > patience THEN
-					RAISE EXCEPTION 'nobody summarizes';
+					RAISE EXCEPTION 'nobody indexes';
 				END IF;
 				PERFORM pg_sleep(0.005);
 				COMMIT;
@@ -49,12 +49,11 @@ while ($loads > 0)
 	$most_workers = $workers if $workers > $most_workers;
 }
 finish_sql($_, 'inserting session') foreach @inserters;
-cmp_ok(ranges('t_v'), '>', 500, 'there was a load');
+cmp_ok(pages('t_v'), '>', 500, 'there was a load');
 cmp_ok($most_workers, '<=', 1, 'never two workers');
 wait_for_tail('t_v', 'after the load');
-my $full = int((ranges('t_v') - $LIMIT) / 128);
-wait_until("SELECT count(*) >= $full FROM rencoder_groups('t_v') WHERE sealed "
-	  . "AND storage = 'matrix'", 't', "full groups are matrices: $full");
+wait_until("SELECT count(*) < 30 FROM rencoder_runs('t_v') WHERE kind = 'base'", 't',
+	'the worker merges what it has made');
 sql("SELECT rencoder_index_check('t_v', true)");
 compare_many_with_seqscan($node, 'postgres',
 	[ map { "SELECT * FROM t WHERE v = hashint8extended(1, $seed + 1000 + $_ * 17)" } 1 .. 20 ],
@@ -65,7 +64,7 @@ wait_until($WORKERS, '0', 'the worker ends when idle');
 # One large statement, over before a worker that has just started is done.
 #
 sql('DROP INDEX t_v; CREATE INDEX t_v ON t USING rencoder (v)
-	WITH (pages_per_range = 1, storage = filter)');
+	WITH (pages_per_range = 1)');
 sql("SELECT grow(3000, $seed)");
 wait_for_tail('t_v', 'after one large statement');
 sql("SELECT rencoder_index_check('t_v', true)");
@@ -79,11 +78,11 @@ sql("SELECT grow(100, $seed)");
 # A worker that comes for something else takes requests in their order.
 sql(q{CREATE TABLE other (v int8, filler text) WITH (fillfactor = 10);
 	ALTER TABLE other ALTER filler SET STORAGE plain;
-	CREATE INDEX other_v ON other USING rencoder (v) WITH (pages_per_range = 1, storage = filter)});
+	CREATE INDEX other_v ON other USING rencoder (v) WITH (pages_per_range = 1)});
 sql("INSERT INTO other SELECT v, filler FROM t");
-wait_for_tail('other_v', 'another table is summarized');
+wait_for_tail('other_v', 'another table is indexed');
 wait_until($WORKERS, '0', 'the worker ends when nothing is left');
-is(unsummarized('t_v'), ranges('t_v'), 'autosummarize off: nothing is summarized');
+is(unindexed('t_v'), pages('t_v'), 'autosummarize off: nothing is indexed');
 sql('ALTER INDEX t_v SET (autosummarize = on)');
 sql("SELECT grow(1, $seed)");
 wait_for_tail('t_v', 'autosummarize on: the worker makes up for what was left');
@@ -93,7 +92,7 @@ sql("SELECT rencoder_index_check('t_v', true)");
 # A function that fails.
 #
 sql(q{TRUNCATE t; CREATE INDEX t_fails ON t USING rencoder (of_sessions(v))
-	WITH (pages_per_range = 1, storage = filter);
+	WITH (pages_per_range = 1);
 	DROP INDEX t_v});
 my $log = -s $node->logfile;
 sql("$SESSION SELECT grow(30, $seed)");
@@ -102,10 +101,10 @@ ok($node->poll_query_until('postgres',
 		"SELECT pg_read_file('" . $node->logfile
 		  . "', $log, 100000000) LIKE '%ERROR:  not in a ' || 'session of the test%'"),
 	'the worker logs the failure');
-sql('CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = filter)');
+sql('CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1)');
 sql("$SESSION SELECT grow(30, $seed + $_)") foreach 1 .. 5;
 wait_for_tail('t_v', 'other indexes are served');
-is(unsummarized('t_fails'), ranges('t_fails'), 'nothing was summarized of the one that fails');
+is(unindexed('t_fails'), pages('t_fails'), 'nothing was indexed of the one that fails');
 my $messages = slurp_file($node->logfile, $log);
 # Next time it is after a minute, if the test is still here then.
 my @seconds = map { my ($h, $m, $s) = split /:/; 3600 * $h + 60 * $m + $s }
@@ -113,11 +112,11 @@ my @seconds = map { my ($h, $m, $s) = split /:/; 3600 * $h + 60 * $m + $s }
 cmp_ok(scalar @seconds, '>', 0, 'the error is in the log');
 is(scalar(grep { ($seconds[$_] - $seconds[$_ - 1]) % 86400 < 30 } 1 .. $#seconds), 0,
 	'it is not tried again at once');
-like($messages, qr/CONTEXT:.*automatic summarization of index "postgres\.public\.t_fails"/s,
+like($messages, qr/CONTEXT:.*automatic maintenance of index "postgres\.public\.t_fails"/s,
 	'context of the error');
 is(sql('SELECT count(*) FROM t'), '180', 'all rows were inserted');
 sql("$SESSION VACUUM t");
-is(unsummarized('t_fails'), '0', 'VACUUM in a session summarizes');
+is(unindexed('t_fails'), '0', 'VACUUM in a session indexes');
 sql("$SESSION SELECT rencoder_index_check('t_fails', true)");
 sql('DROP INDEX t_fails');
 
@@ -125,7 +124,7 @@ sql('DROP INDEX t_fails');
 # Many tables: more than there is room for requests.
 #
 sql(q{CREATE TABLE p (part int, v int8, filler text) PARTITION BY LIST (part);
-	CREATE INDEX p_v ON p USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
+	CREATE INDEX p_v ON p USING rencoder (v) WITH (pages_per_range = 1);
 	DO $$ BEGIN
 		FOR i IN 1 .. 300 LOOP
 			EXECUTE format('CREATE TABLE p%s PARTITION OF p FOR VALUES IN (%s)', i, i);
@@ -141,8 +140,8 @@ is(sql(q{SELECT sum(pg_relation_size(indexrelid)) FROM pg_index
 sql(q{INSERT INTO p SELECT i, n, repeat('x', 7000)
 	FROM generate_series(1, 13) n, generate_series(1, 300) i});
 wait_until(q{SELECT count(*) FROM pg_index, rencoder_candidates(indexrelid, 0::int8, 0::int8)
-	WHERE indrelid::regclass::text ~ '^p[0-9]' AND unsummarized > 0},
-	'0', 'all of 300 partitions are summarized');
+	WHERE indrelid::regclass::text ~ '^p[0-9]' AND unindexed > 0},
+	'0', 'all of 300 partitions are indexed');
 sql('DROP TABLE p');
 
 $node->stop;

@@ -11,18 +11,15 @@ use Test::More;
 
 my $node = start_node();
 
-# What stands in an index that does not depend on the shapes of filters.
+# What stands in an index.
 sub contents
 {
 	my ($index) = @_;
 
 	return $node->safe_psql('postgres', "
-		SELECT (SELECT string_agg(r::text, ' ') FROM rencoder_runs('$index') AS r),
-			md5(string_agg(r::text, ' ' ORDER BY range_no, attnum)), count(*),
-			count(*) FILTER (WHERE state <> 'summarized')
-		FROM (SELECT range_no, attnum, state, always, has_null, has_value, min_key, max_key,
-			distinct_keys, covered
-			FROM rencoder_ranges('$index')) AS r");
+		SELECT (SELECT string_agg((to_jsonb(r) - 'horizon')::text, ' ')
+				FROM rencoder_runs('$index') AS r),
+			frontier, entries_to FROM rencoder_metapage('$index')");
 }
 
 my @definitions = (
@@ -31,11 +28,9 @@ my @definitions = (
 	[ 't', '(word)' ],
 	[ 't', '(few)', 'WHERE few > 10' ],
 	[ 't', '(slow(id, v))' ],
-	[ 'narrow', '(v, n)' ],
-	[ 't', '(v, few, word)', '', 'run' ],
-	[ 't', '(slow(id, v))', '', 'run' ],
-	[ 'narrow', '(v, n)', '', 'run' ]);
-my %groups = (t => 5, narrow => 3);
+	[ 'narrow', '(v, n)' ]);
+my %pages = map { $_ => $node->safe_psql('postgres', "SELECT pg_relation_size('$_') / 8192") }
+  qw(t narrow);
 
 # Conditions of each, seeded, about half of them with rows.
 sub queries
@@ -70,51 +65,40 @@ sub queries
 
 foreach my $definition (@definitions)
 {
-	my ($table, $columns, $where, $storage) = @$definition;
-	my $create =
-		"ON $table USING rencoder $columns WITH ($LIMITS, storage = "
-		. ($storage // 'filter') . ') '
-	  . ($where // '');
+	my ($table, $columns, $where) = @$definition;
+	my $create = "ON $table USING rencoder $columns WITH ($LIMITS) " . ($where // '');
 	my $memory = $table eq 'narrow' ? "SET maintenance_work_mem = '1MB';" : '';
 	my @serial = build(0, "$memory CREATE INDEX serial $create");
 	my @parallel;
 	my $truth = contents('serial');
 
-	is_deeply(\@serial, [ $groups{$table} ], 'one process built all groups');
+	is_deeply(\@serial, [ $pages{$table} ], 'one process read all pages');
 	$node->safe_psql('postgres', 'DROP INDEX serial');
 	@parallel = build(2, "$memory CREATE INDEX parallel $create", 'slow leader');
-	is(scalar @parallel, 3, 'three processes built the groups');
-	is(sum(@parallel), $groups{$table}, 'all of them');
+	is(scalar @parallel, 3, 'three processes read pages');
+	is(sum(@parallel), $pages{$table}, 'all of them');
 	if ($columns =~ /slow/)
 	{
-		cmp_ok(max(@parallel), '<', $groups{$table}, 'not one process alone');
+		cmp_ok(max(@parallel), '<', $pages{$table}, 'not one process alone');
 	}
-	is(contents('parallel'), $truth, 'the same keys and states of all ranges');
-	like($truth, qr/\|0$/, 'no range was left out');
+	is(contents('parallel'), $truth, 'the same run');
+	like($truth, qr/\|$pages{$table}\|$pages{$table}$/, 'no page was left out');
 	$node->safe_psql('postgres', "SELECT rencoder_index_check('parallel', true)");
 	compare_many_with_seqscan($node, 'postgres', queries(@$definition), "$table $columns");
 	ok( uses_index($node, 'postgres', queries(@$definition)->[0], 'parallel'),
 		'by the index') if $columns ne '(v, few, word)';
 	@parallel = build(2, "$memory REINDEX INDEX parallel");
-	is(scalar @parallel, 3, 'three processes built the groups again');
-	is(contents('parallel'), $truth, 'the same ranges');
+	is(scalar @parallel, 3, 'three processes read pages again');
+	is(contents('parallel'), $truth, 'the same run again');
 	$node->safe_psql('postgres',
 		"SELECT rencoder_index_check('parallel', true); DROP INDEX parallel");
 }
 
-# Each process searches for its first group, which it has before any goes on; but the last group
-# has too few keys.
-my @searched = build(2, "CREATE INDEX searched ON narrow USING rencoder
-	(slow(CASE WHEN n % 1000 = 0 THEN 8 ELSE 1 END, v)) WITH ($FILTER)", 'all together');
-is_deeply(\@searched, [ 1, 1, 1 ], 'each process builds a group');
-is(searches(), 2, 'and searches for a shape, but for the last group');
-$node->safe_psql('postgres', "SELECT rencoder_index_check('searched', true); DROP INDEX searched");
-
 # No workers: a temporary table; an expression that must not run there.
 is( scalar build(2, "CREATE TEMP TABLE tmp WITH (parallel_workers = 2) AS SELECT * FROM t;
-	CREATE INDEX ON tmp USING rencoder (v) WITH ($FILTER);"), 1, 'a temporary table');
+	CREATE INDEX ON tmp USING rencoder (v) WITH ($LIMITS);"), 1, 'a temporary table');
 $node->safe_psql('postgres', 'ALTER FUNCTION slow PARALLEL RESTRICTED');
-is( scalar build(2, "CREATE INDEX x ON t USING rencoder (slow(id, v)) WITH ($FILTER); "
+is( scalar build(2, "CREATE INDEX x ON t USING rencoder (slow(id, v)) WITH ($LIMITS); "
   . "DROP INDEX x"),
 	1, 'an expression that is not parallel safe');
 $node->safe_psql('postgres', 'ALTER FUNCTION slow PARALLEL SAFE');
@@ -126,7 +110,7 @@ my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_safe("SET test.mode = 'gate'");
 $session->query_safe('SET max_parallel_maintenance_workers = 2');
 $session->query_until(qr/started/, "\\echo started
-	CREATE INDEX CONCURRENTLY concurrent ON t USING rencoder (slow(id, v)) WITH ($FILTER);\n");
+	CREATE INDEX CONCURRENTLY concurrent ON t USING rencoder (slow(id, v)) WITH ($LIMITS);\n");
 $node->poll_query_until('postgres',
 	"SELECT count(*) = 1 FROM pg_stat_activity WHERE query ~ 'CREATE INDEX CONCURRENTLY' "
 	  . "AND wait_event = 'PgSleep'")

@@ -27,7 +27,7 @@ my $TABLE = q{
 	$$;
 	SELECT fill(1, 14000);
 	CREATE INDEX t_idx ON t USING rencoder (v, few)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	CREATE SEQUENCE s START 20001;
 	-- All groups outgrow their filters, or other queries are asked.
 	CREATE FUNCTION change(k int) RETURNS void LANGUAGE sql AS $$
@@ -253,7 +253,7 @@ foreach my $round (1 .. $ROUNDS)
 	$_->{handle}->finish foreach ($retuner, $writer);
 	$node->start;
 	go_on($node, "crash $round", $round % 2 == 0 ? 'VACUUM t' :
-		"SELECT rencoder_summarize_new_values('t_idx'), rencoder_retune('t_idx')");
+		"SELECT rencoder_maintain_index('t_idx'), rencoder_retune('t_idx')");
 }
 cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('t_idx')"), '<',
 	20 * $node->safe_psql('postgres', "SELECT sum(pages) * 8192 FROM rencoder_groups('t_idx')"),
@@ -275,7 +275,7 @@ $node->safe_psql(
 	INSERT INTO r SELECT i, hashint8extended(i, 1), repeat('x', 2000)
 		FROM generate_series(1, 12000) i;
 	CREATE INDEX r_v ON r USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	CREATE TABLE wanted AS SELECT array_agg(hashint8extended(i * 8 + 7, 1)) AS list
 		FROM generate_series(0, 1490, 5) i;
 	ANALYZE r;

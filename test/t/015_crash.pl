@@ -6,8 +6,8 @@
 #	RENCODER_CRASHES=100 bash test/sandbox.sh tap test/t/015_crash.pl
 #
 # 001_wal.pl crashes at places that are known, this test wherever it happens:
-# inserts, updates, deletes, VACUUM, summarizing by sessions and worker,
-# desummarizing, retuning, REINDEX (CONCURRENTLY) of five indexes, all at once.
+# inserts, updates, deletes, VACUUM, maintenance by sessions and worker,
+# REINDEX (CONCURRENTLY) of five indexes, all at once.
 use strict;
 use warnings;
 
@@ -100,7 +100,7 @@ sub crash
 }
 
 my $states = q{SELECT coalesce(string_agg(state || ' ' || n, ' ' ORDER BY state), '') FROM (
-	SELECT state, count(*) AS n FROM pg_index i, rencoder_ranges(i.indexrelid)
+	SELECT state, count(*) AS n FROM pg_index i, rencoder_runs(i.indexrelid)
 		WHERE indrelid = 't'::regclass AND indisvalid AND attnum = 1 GROUP BY state) s};
 my %seen;
 foreach my $round (1 .. $CRASHES)
@@ -128,13 +128,13 @@ foreach my $round (1 .. $CRASHES)
 	elsif (rnd(4) == 0)
 	{
 		$node->safe_psql('postgres',
-			"SELECT rencoder_summarize_new_values(i) FROM unnest('{"
+			"SELECT rencoder_maintain_index(i) FROM unnest('{"
 			  . join(',', @LOAD_INDEXES) . "}'::regclass[]) i;"
-			  . "SELECT rencoder_retune('" . rnd_pick(@LOAD_INDEXES) . "')");
+			  . "SELECT rencoder_compact('" . rnd_pick(@LOAD_INDEXES) . "')");
 		verify_load($node, "$name, maintained");
 	}
 }
-note("states of ranges after crashes: " . join(', ', map { "$seen{$_} $_" } sort keys %seen));
+note("states of runs after crashes: " . join(', ', map { "$seen{$_} $_" } sort keys %seen));
 unlike(slurp_file($node->logfile), qr/TRAP:|PANIC:|invalid page in block/,
 	"$CRASHES crashes: no assertion, no panic, no damaged page");
 $node->stop;

@@ -44,9 +44,9 @@ sql(q{
 	SELECT m_fill(1, 80000);
 });
 my %index = (
-	m_v    => '(v) WITH (pages_per_range = 32, autosummarize = off, storage = filter)',
-	m_huge => '(v, few) WITH (pages_per_range = 1024, autosummarize = off, storage = filter)',
-	m_s    => '(s) WITH (pages_per_range = 16, autosummarize = off, storage = filter)');
+	m_v    => '(v) WITH (pages_per_range = 32, autosummarize = off)',
+	m_huge => '(v, few) WITH (pages_per_range = 1024, autosummarize = off)',
+	m_s    => '(s) WITH (pages_per_range = 16, autosummarize = off)');
 
 sub queries_of_m
 {
@@ -88,15 +88,16 @@ sub verify_m
 sql("CREATE INDEX $_ ON m USING rencoder $index{$_}") foreach sort keys %index;
 verify_m("built with $memory", 80000);
 sql('SELECT m_fill(80001, 95000)');
-sql("SELECT rencoder_summarize_new_values('$_')") foreach sort keys %index;
-is( sql(q{SELECT count(*) FROM pg_index, rencoder_ranges(indexrelid)
-	WHERE indrelid = 'm'::regclass AND state NOT IN ('summarized', 'noted')}),
-	0, 'all ranges are summarized');
-verify_m('summarized', 95000);
+sql("SELECT rencoder_maintain_index('$_')") foreach sort keys %index;
+is( sql(q{SELECT count(*) FROM pg_index, rencoder_metapage(indexrelid)
+	WHERE indrelid = 'm'::regclass
+		AND frontier < pg_relation_size('m') / current_setting('block_size')::int}),
+	0, 'all pages are indexed');
+verify_m('indexed', 95000);
 sql("SELECT rencoder_add_query_sample('m_v', i * 800000000000000::int8, "
   . "i * 800000000000000::int8 + 5) FROM generate_series(-900, 900, 15) i");
-sql("SELECT rencoder_retune('$_')") foreach sort keys %index;
-verify_m('retuned', 95000);
+sql("SELECT rencoder_compact('$_')") foreach sort keys %index;
+verify_m('compacted', 95000);
 sql('UPDATE m SET v = v + 7 WHERE id % 20 = 3; VACUUM m');
 verify_m('updated, vacuumed', 95000);
 sql('DROP TABLE m');
@@ -108,8 +109,8 @@ is(sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'logical repl
 	1, 'the slot is taken');
 load_schema($node);
 sql("SELECT put(40, $_)") foreach 1 .. 40;
-my $tail = sql("SELECT unsummarized FROM rencoder_candidates('t_v', 0::int8, 0::int8)");
-cmp_ok($tail, '<', 16, "no worker: $tail ranges wait");
+my $tail = sql("SELECT unindexed FROM rencoder_candidates('t_v', 0::int8, 0::int8)");
+cmp_ok($tail, '<', 64, "no worker: $tail pages wait");
 is(sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'rencoder worker'"), 0,
 	'there was none');
 verify_load($node, 'no worker');
@@ -124,18 +125,18 @@ my $copy = $node->data_dir . '/rows.copy';
 my $blocks = "pg_relation_size('t') / current_setting('block_size')::int - 1";
 my @commands = (
 	'CREATE INDEX extra ON t USING rencoder (s, v)
-		WITH (pages_per_range = 1, storage = filter); DROP INDEX extra',
+		WITH (pages_per_range = 1); DROP INDEX extra',
 	'CREATE INDEX CONCURRENTLY extra ON t USING rencoder (p, few)
-		WITH (pages_per_range = 1, storage = filter)',
+		WITH (pages_per_range = 1)',
 	'REINDEX TABLE t',
 	'REINDEX INDEX CONCURRENTLY t_s',
 	'REINDEX INDEX CONCURRENTLY t_v',
-	"SELECT rencoder_desummarize_range(i, b) "
-	  . "FROM unnest('{t_v,t_s,t_few_v}'::regclass[]) i, generate_series(0, $blocks, 2) b",
-	"SELECT rencoder_summarize_new_values(i) FROM unnest('{t_v,t_s,t_few_v}'::regclass[]) i",
-	"SELECT ask(R); SELECT rencoder_retune('t_v')",
-	"SELECT ask(R); SELECT rencoder_retune('t_s')",
-	"UPDATE t SET few = few + 100 WHERE few < 10; SELECT rencoder_retune('t_few_v')",
+	"SELECT rencoder_compact(i, b, b + 30) "
+	  . "FROM unnest('{t_v,t_s,t_few_v}'::regclass[]) i, generate_series(0, $blocks, 60) b",
+	"SELECT rencoder_maintain_index(i) FROM unnest('{t_v,t_s,t_few_v}'::regclass[]) i",
+	"SELECT ask(R); SELECT rencoder_compact('t_v')",
+	"SELECT ask(R); SELECT rencoder_compact('t_s')",
+	"UPDATE t SET few = few + 100 WHERE few < 10; SELECT rencoder_compact('t_few_v')",
 	'VACUUM t',
 	'SELECT put(3000, R)',
 	"COPY t (v, few, s, p, filler) FROM '$copy'",
@@ -241,11 +242,12 @@ foreach my $more (1 .. 6 * $TRIES)
 note(join ', ', map { "$outcomes{$_} $_" } sort keys %outcomes);
 cmp_ok($outcomes{cancelled} || 0, '>', $TRIES, 'commands were cancelled');
 cmp_ok($outcomes{terminated} || 0, '>', 0, 'sessions were terminated');
-sql("SELECT rencoder_summarize_new_values(i), rencoder_retune(i) "
+sql("SELECT rencoder_maintain_index(i) "
   . "FROM unnest('{t_v,t_s,t_few_v,t_p,t_half}'::regclass[]) i; VACUUM t");
 verify_load($node, 'maintained at the end');
-is(sql(q{SELECT count(*) FROM pg_index, rencoder_ranges(indexrelid)
-	WHERE indrelid = 't'::regclass AND state NOT IN ('summarized', 'noted')}),
+is(sql(q{SELECT count(*) FROM pg_index, rencoder_metapage(indexrelid)
+	WHERE indrelid = 't'::regclass
+		AND frontier < pg_relation_size('t') / current_setting('block_size')::int}),
 	0, 'nothing is left to do');
 unlike(slurp_file($node->logfile), qr/TRAP:|PANIC:|was terminated by signal/, 'no crash');
 $node->stop;

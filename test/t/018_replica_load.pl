@@ -1,7 +1,7 @@
 # A standby with data checksums, under the load of everything at once: its
-# answers by index are compared with its own sequential scans while groups
-# grow, are retuned and reindexed on the primary; then it is promoted while filters
-# are made anew (INV-4, INV-7, INV-9, INV-13).
+# answers by index are compared with its own sequential scans while the table
+# grows, and is maintained and reindexed on the primary; then it is promoted while a run
+# is made (INV-4, INV-7, INV-9, INV-13).
 use strict;
 use warnings;
 
@@ -45,42 +45,39 @@ verify_load($primary, 'the primary afterwards');
 wait_for_standby($primary, $standby);
 verify_load($standby, 'the standby afterwards', standby => 1);
 
-# The filters of all groups of t_few_v are made anew, again and again, and VACUUM dawdles with it:
-# the header of a group says that it is flushing (src/store/group.h).
-my $flushing = q{SELECT count(*) FROM rencoder_groups('t_few_v'),
-	get_raw_page('t_few_v', header_block::int) p
-	WHERE attnum = 1 AND substr(p, 24 + 96 + 1, 16) <> decode(repeat('00', 16), 'hex')};
+# Runs of t_few_v are made anew, again and again, and VACUUM dawdles with it.
+my $building = q{SELECT count(DISTINCT run) FROM rencoder_runs('t_few_v')
+	WHERE kind = 'base' AND state = 'building'};
 $primary->safe_psql('postgres', q{
-	CREATE EXTENSION pageinspect;
 	TRUNCATE t; SELECT put(15000, 3);
 	REINDEX INDEX t_few_v;
 	DROP INDEX t_v, t_s, t_p, t_half;
-	SELECT rencoder_summarize_new_values('t_few_v')});
+	SELECT rencoder_maintain_index('t_few_v')});
 wait_for_standby($primary, $standby);
-is($standby->safe_psql('postgres', $flushing), 0, 'no group is flushing');
+is($standby->safe_psql('postgres', $building), 0, 'no run is being made');
 my @writers = start_pgbench($primary, 1, 60, 'insert.sql@1', 'update.sql@1');
 my $vacuum = $primary->background_psql('postgres', on_error_stop => 0);
 $vacuum->query_until(qr/started/, join '', "\\echo started\n",
 	"SET vacuum_cost_delay = 3; SET vacuum_cost_limit = 1; SET vacuum_cost_page_hit = 1;\n",
 	map { "UPDATE t SET v = hashint8extended(v, $_ + 4) WHERE id % 2 = 0;\n"
 		  . "VACUUM (TRUNCATE off) t;\n" } 1 .. 100);
-$standby->poll_query_until('postgres', "SELECT ($flushing) > 0")
-  or die 'no group is seen flushing on the standby';
+$standby->poll_query_until('postgres', "SELECT ($building) > 0")
+  or die 'no run is seen that is being made on the standby';
 usleep(rnd(200_000));
 $primary->stop('immediate');
 wait_for_load(@writers);
 eval { $vacuum->quit };
 $standby->promote;
-note($standby->safe_psql('postgres', $flushing) . ' groups are flushing after promotion');
+note($standby->safe_psql('postgres', $building) . ' runs were being made at promotion');
 verify_load($standby, 'promoted', standby => 1);
 $standby->safe_psql('postgres', 'SELECT put(300, 5); UPDATE t SET few = few + 1, v = v - 1 '
   . 'WHERE id % 7 = 1');
 verify_load($standby, 'promoted, rows changed');
 $standby->safe_psql('postgres', $_)
-  foreach ("SELECT rencoder_summarize_new_values('t_few_v'), rencoder_retune('t_few_v')",
+  foreach ("SELECT rencoder_maintain_index('t_few_v'), rencoder_compact('t_few_v')",
 	  'VACUUM t');
-is($standby->safe_psql('postgres', $flushing), 0, 'no group is flushing any more');
-verify_load($standby, 'retuned after promotion');
+is($standby->safe_psql('postgres', $building), 0, 'no run is being made any more');
+verify_load($standby, 'maintained after promotion');
 unlike(slurp_file($_->logfile), qr/TRAP:|PANIC:|invalid page in block|terminated by signal/,
 	$_->name . ': nothing unusual in the log')
   foreach ($primary, $standby);

@@ -34,9 +34,9 @@ sql(qq{
 	\$\$;
 	SELECT fill(1, 4000);
 	CREATE INDEX t_v ON t USING rencoder (v, few)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	CREATE INDEX t_s ON t USING rencoder (s)
-		WITH (autosummarize = off, pages_per_range = 2, bits_per_key = 24, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 2, bits_per_key = 24);
 	SELECT fill(4001, 4100)});
 
 sub queries
@@ -80,13 +80,14 @@ sub prepare
 	return;
 }
 prepare('before', 5000);
-sql(q{SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_s')});
+sql(q{SELECT rencoder_maintain_index('t_v'), rencoder_maintain_index('t_s')});
 prepare('after', 5100);
 prepare('gone', 5200);
 $node->stop('immediate');
 $node->start;
-sql('SELECT rencoder_desummarize_range(\'t_v\', n) FROM generate_series(0, 300, 3) n');
-sql('VACUUM t; SELECT rencoder_retune(\'t_v\')');
+sql('SELECT rencoder_compact(\'t_v\', n, n + 20) FROM generate_series(0, 100, 10) n');
+sql('VACUUM t');
+sql('SELECT rencoder_compact(\'t_v\')');
 compare('transactions are prepared');
 sql("COMMIT PREPARED 'before'");
 sql("ROLLBACK PREPARED 'gone'");
@@ -136,9 +137,8 @@ foreach my $round (1 .. 3)
 		s = 'name ' || md5((id + $round)::text)
 		WHERE id % 5 = $round");
 	sql(rnd_pick('VACUUM t',
-			q{SELECT rencoder_desummarize_range('t_v', b), rencoder_desummarize_range('t_s', b)
-				FROM generate_series(0, 100) b},
-			q{SELECT rencoder_summarize_new_values('t_v')}, q{SELECT rencoder_retune('t_v')},
+			q{SELECT rencoder_compact('t_v', 0, 100), rencoder_compact('t_s', 0, 100)},
+			q{SELECT rencoder_maintain_index('t_v')}, q{SELECT rencoder_compact('t_v')},
 			'REINDEX INDEX t_s'));
 	compare("after more of them, round $round");
 }
@@ -155,7 +155,7 @@ sql('DROP INDEX t_other');
 #
 sql(q{CREATE TABLESPACE space LOCATION ''});
 sql('ALTER INDEX t_v SET TABLESPACE space');
-sql('SELECT fill(2001, 2500); SELECT rencoder_summarize_new_values(\'t_v\')');
+sql('SELECT fill(2001, 2500); SELECT rencoder_maintain_index(\'t_v\')');
 $node->stop('immediate');
 $node->start;
 compare('in another tablespace, after a crash');
@@ -170,14 +170,14 @@ sql('ALTER INDEX t_v SET TABLESPACE pg_default');
 #
 # Dump and restore: options are kept, an index of restored rows is built of them.
 #
-sql(q{CREATE INDEX t_sparse ON t USING rencoder (v) WITH (bits_per_key = 12, storage = filter);
-	CREATE INDEX t_part ON t USING rencoder ((few + 1)) WITH (storage = filter) WHERE id > 100;
+sql(q{CREATE INDEX t_sparse ON t USING rencoder (v) WITH (bits_per_key = 12);
+	CREATE INDEX t_part ON t USING rencoder ((few + 1)) WHERE id > 100;
 	CREATE TABLE p (part int, v int8) PARTITION BY LIST (part);
 	CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1);
-	CREATE INDEX p_v ON p USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
+	CREATE INDEX p_v ON p USING rencoder (v) WITH (pages_per_range = 1);
 	INSERT INTO p SELECT 1, i FROM generate_series(1, 10000) i;
 	CREATE MATERIALIZED VIEW m AS SELECT id, v FROM t;
-	CREATE INDEX m_v ON m USING rencoder (v) WITH (pages_per_range = 1, storage = filter)});
+	CREATE INDEX m_v ON m USING rencoder (v) WITH (pages_per_range = 1)});
 my $definitions = q{SELECT string_agg(indexdef, E'\n' ORDER BY indexname) FROM pg_indexes
 	WHERE schemaname = 'public'};
 my $dump = $PostgreSQL::Test::Utils::tmp_check . '/dump';

@@ -28,11 +28,11 @@ $publisher->safe_psql('postgres', qq{$table;
 	\$\$;
 	SELECT fill(1, 3000);
 	CREATE PUBLICATION p FOR TABLE t});
-# One index without a worker, so that what is summarized is what the test says.
+# One index without a worker, so that what is indexed is what the test says.
 $subscriber->safe_psql('postgres', qq{$table;
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1);
 	CREATE INDEX t_s ON t USING rencoder (s)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter)});
+		WITH (autosummarize = off, pages_per_range = 1)});
 my $connstr = $publisher->connstr . ' dbname=postgres';
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION s CONNECTION '$connstr' PUBLICATION p");
 
@@ -65,11 +65,11 @@ $subscriber->poll_query_until('postgres',
   or die 'the initial copy did not finish';
 compare('initial copy');
 # From PostgreSQL 16 on COPY extends a table by up to 64 pages at once; the last
-# ones are empty, and with a page a range they are ranges that wait for rows.
-ok( $subscriber->poll_query_until('postgres', "SELECT unsummarized < 16 + 64 "
+# ones are empty, and wait for rows.
+ok( $subscriber->poll_query_until('postgres', "SELECT unindexed < 16 + 64 "
   . "FROM rencoder_candidates('t_v', 1::int8, 2::int8)"),
-	'the worker summarizes what was copied');
-$subscriber->safe_psql('postgres', "SELECT rencoder_summarize_new_values('t_s')");
+	'the worker indexes what was copied');
+$subscriber->safe_psql('postgres', "SELECT rencoder_maintain_index('t_s')");
 $publisher->safe_psql('postgres', 'SELECT fill(3001, 3200)');
 $publisher->safe_psql('postgres', "UPDATE t SET v = hashint8extended(id + 1, $seed), "
   . "s = 'name ' || md5((id + 3000)::text) WHERE id % 7 = 1");
@@ -88,8 +88,8 @@ $client->query_until(qr/started/, qq{\\echo started
 			COMMIT;
 		END LOOP; END \$\$;
 });
-foreach my $maintenance ('VACUUM t', "SELECT rencoder_summarize_new_values('t_s')",
-	"SELECT rencoder_retune('t_v')",
+foreach my $maintenance ('VACUUM t', "SELECT rencoder_maintain_index('t_s')",
+	"SELECT rencoder_compact('t_v')",
 	'REINDEX INDEX CONCURRENTLY t_v', 'REINDEX INDEX t_s')
 {
 	$subscriber->safe_psql('postgres', $maintenance);

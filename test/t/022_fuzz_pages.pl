@@ -59,8 +59,7 @@ $node->safe_psql('postgres', qq{
 	\$\$;
 	SELECT fill(1, 2000)});
 $node->safe_psql('postgres', "CREATE INDEX $_ ON t USING rencoder ($column{$_}) "
-  . "WITH (autosummarize = off, pages_per_range = 1, storage = "
-	  . ($_ eq 'i_run' ? 'run)' : 'filter)'))
+  . "WITH (autosummarize = off, pages_per_range = 1)")
   foreach @names;
 # Rows that come to where others were: of a delta, and of the pending list.
 foreach my $rest (9, 29)
@@ -71,7 +70,7 @@ foreach my $rest (9, 29)
 }
 $node->safe_psql('postgres', q{SELECT fill(2001, 4200)});
 $node->safe_psql('postgres', "SELECT rencoder_add_query_sample('i_v', 1, 5); "
-  . "SELECT rencoder_summarize_new_values('$_')")
+  . "SELECT rencoder_maintain_index('$_')")
   foreach @names;
 is($node->safe_psql('postgres',
 		"SELECT runs, pending_pages > 0, spare_pages > 0 FROM rencoder_metapage('i_run')"),
@@ -221,15 +220,13 @@ for my $round (1 .. $ROUNDS)
 	foreach my $name (@names)
 	{
 		my $script = qq{SELECT rencoder_index_check('$name', true);
-			SELECT count(*) FROM rencoder_groups('$name');
-			SELECT count(*) FROM rencoder_ranges('$name');
 			SELECT count(*) FROM rencoder_query_samples('$name');
 			SELECT rencoder_metapage('$name');
 			SELECT count(*) FROM rencoder_runs('$name');\n};
 
-		$script .= qq{SELECT rencoder_summarize_new_values('$name');
-			SELECT rencoder_desummarize_range('$name', 3);
-			SELECT rencoder_summarize_range('$name', 3); SELECT rencoder_retune('$name');\n}
+		$script .= qq{SELECT rencoder_maintain_index('$name');
+			SELECT rencoder_compact('$name', 3, 9);
+			SELECT rencoder_compact('$name');\n}
 			  if $round % 2;
 		run_all($script);
 	}

@@ -27,7 +27,7 @@ $node->safe_psql(
 	CREATE TABLE t (id int, v int8, filler text) WITH (fillfactor = 50);
 	INSERT INTO t SELECT i, i, repeat('x', 100) FROM generate_series(1, 20000) i;
 	CREATE INDEX t_v ON t USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 });
 my $by_index = 'SET enable_seqscan = off; SET enable_indexscan = off; SET enable_bitmapscan = on;';
 my $by_table = 'SET enable_seqscan = on; SET enable_indexscan = off; SET enable_bitmapscan = off;';
@@ -83,18 +83,15 @@ let_snapshots_age();
 $node->safe_psql('postgres', 'VACUUM t');
 $node->safe_psql(
 	'postgres', q{
-	SELECT rencoder_desummarize_range('t_v', b)
-	FROM generate_series(0, pg_relation_size('t') / current_setting('block_size')::int - 1) b;
-	SELECT rencoder_summarize_new_values('t_v')});
+	SELECT rencoder_compact('t_v', 0,
+		pg_relation_size('t') / current_setting('block_size')::int - 1)});
 is($node->safe_psql('postgres', "$by_index $gone"), 0, 'it is gone');
 
 expect_too_old($gone, @reader);
 is($node->safe_psql('postgres', "$by_index $there"), 1, 'a present snapshot asks as ever');
 
 # The same by a maintainer whose own snapshot is as old: the horizon of what it makes excludes no
-# snapshot, and only pages that have changed tell.  Entries of groups that one run covers are such
-# pages, though the metapage knows what they say (INV-17); those of an index of 32 columns fill more
-# than one, and all groups are full.
+# snapshot, and only the info page of the run tells (INV-9).  An index of 32 columns.
 $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE wide (id int, v int8, filler text) WITH (fillfactor = 10);
@@ -112,9 +109,8 @@ is($maintainer->query($there), 1, 'the maintainer has a snapshot');
 @reader = open_snapshots($there);
 $node->safe_psql('postgres', 'DELETE FROM wide WHERE id = 300');
 let_snapshots_age();
-$maintainer->query(q{SELECT rencoder_desummarize_range('wide_v', b)
-	FROM generate_series(0, 1279, 64) b});
-is($maintainer->query(q{SELECT rencoder_compact('wide_v') > 0}), 't', 'groups are made anew');
+is($maintainer->query(q{SELECT rencoder_compact('wide_v', 0, 1279) > 0}), 't',
+	'a run is made anew');
 $maintainer->query('COMMIT');
 $maintainer->quit;
 expect_too_old('SELECT count(*) FROM wide WHERE v = -1', @reader);

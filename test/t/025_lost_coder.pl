@@ -65,9 +65,9 @@ sub make_table
 	$node->safe_psql('postgres', <<~"SQL");
 		CREATE TABLE $table (id int, a text, pad text);
 		CREATE INDEX ${table}_a ON $table USING rencoder (a)
-			WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+			WITH (pages_per_range = 1, autosummarize = off);
 		INSERT INTO $table SELECT g, NULL, repeat('x', 150) FROM generate_series(1, 400) g;
-		SELECT rencoder_summarize_new_values('${table}_a');
+		SELECT rencoder_maintain_index('${table}_a');
 	SQL
 	is(coder_of($table), '', "$table: no coder yet");
 	return;
@@ -82,7 +82,7 @@ sub learn
 		INSERT INTO $table SELECT g, CASE WHEN g % 4 = 0 THEN 'http://www.example.com/'
 				ELSE 'ftp://files.example.org/pub/' END || md5(g::text), repeat('x', 150)
 			FROM generate_series(1, 40000) g;
-		SELECT rencoder_summarize_new_values('${table}_a');
+		SELECT rencoder_maintain_index('${table}_a');
 	SQL
 	retune($table);
 	return;
@@ -146,7 +146,7 @@ $node->safe_psql('postgres', <<~'SQL');
 	CREATE TABLE t (a bigint, pad text);
 	INSERT INTO t SELECT (g * 7919) % 1000003, repeat('x', 200) FROM generate_series(1, 50000) g;
 	CREATE INDEX t_a ON t USING rencoder (a)
-		WITH (pages_per_range = 4, autosummarize = off, storage = filter);
+		WITH (pages_per_range = 4, autosummarize = off);
 SQL
 make_table($_) for qw(coded zeroed old unnamed);
 $node->safe_psql('postgres', 'CHECKPOINT');
@@ -186,7 +186,7 @@ is(ask('coded')->{wrong}, 0, 'no wrong answer after VACUUM');
 $node->safe_psql('postgres', <<~'SQL');
 	CREATE UNLOGGED TABLE u AS SELECT * FROM t;
 	CREATE INDEX u_a ON u USING rencoder (a)
-		WITH (pages_per_range = 4, autosummarize = off, storage = filter);
+		WITH (pages_per_range = 4, autosummarize = off);
 SQL
 $node->restart;
 $node->safe_psql('postgres', 'BEGIN; ALTER TABLE u SET LOGGED; ROLLBACK; '
@@ -231,7 +231,7 @@ foreach my $table (qw(zeroed old))
 
 	is($vret, 0, "$table: VACUUM of the table goes on");
 	like($verr, qr/WARNING:  index "$index" $MISSING/s, "$table: VACUUM warns");
-	foreach my $call ("rencoder_retune('$index')", "rencoder_summarize_new_values('$index')")
+	foreach my $call ("rencoder_retune('$index')", "rencoder_maintain_index('$index')")
 	{
 		my ($fret, undef, $ferr) = psql("SELECT $call");
 

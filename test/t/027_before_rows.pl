@@ -18,20 +18,21 @@ sub sql
 	return $node->safe_psql('postgres', $sql);
 }
 
-# Ranges that are not summarized, of all indexes of a table.
-sub unsummarized
+# Pages that are not indexed, of all indexes of a table.
+sub unindexed
 {
 	my ($table) = @_;
 
-	return qq{SELECT count(*) FROM pg_index, rencoder_ranges(indexrelid) r
-		WHERE indrelid = '$table'::regclass AND r.state NOT IN ('summarized', 'noted')};
+	return qq{SELECT coalesce(sum(greatest(pg_relation_size('$table')
+			/ current_setting('block_size')::int - frontier, 0)), 0)
+		FROM pg_index, rencoder_metapage(indexrelid) WHERE indrelid = '$table'::regclass};
 }
 
-sub wait_until_all_summarized
+sub wait_until_all_indexed
 {
 	my ($table, $name) = @_;
 
-	ok($node->poll_query_until('postgres', unsummarized($table), '0'), $name);
+	ok($node->poll_query_until('postgres', unindexed($table), '0'), $name);
 	return;
 }
 
@@ -60,7 +61,7 @@ sub make_table
 
 	sql("CREATE TABLE $table (id int, $columns, filler text)");
 	sql("CREATE INDEX ${table}_$_ ON $table USING rencoder ($_) "
-	  . "WITH (" . ($more // '') . "storage = filter)") foreach @COLUMNS;
+	  . "WITH (" . ($more // 'storage = run') . ")") foreach @COLUMNS;
 	return;
 }
 
@@ -78,7 +79,7 @@ sub skipped_by_absent
 	my ($table, $column) = @_;
 	my $value = value($column, 'g');
 
-	return sql(qq{SELECT sum(c.skipped)::float8 / sum(c.ranges)
+	return sql(qq{SELECT sum(c.table_pages - c.pages)::float8 / sum(c.table_pages)
 		FROM (SELECT $value AS x FROM generate_series(10000001, 10000050) g) q,
 			rencoder_candidates('${table}_$column', x, x) c});
 }
@@ -127,7 +128,7 @@ foreach my $table ('small', 'large')
 {
 	my $pages = sql("SELECT pg_relation_size('$table') / 8192");
 
-	wait_until_all_summarized($table, "$table: $pages pages, all ranges are summarized");
+	wait_until_all_indexed($table, "$table: $pages pages, all pages are indexed");
 	is(sql("SELECT string_agg(DISTINCT pages_per_range::text, ' ')
 			FROM pg_index, rencoder_metapage(indexrelid) WHERE indrelid = '$table'::regclass"),
 		'16', "$table: ranges of an index that was made empty");
@@ -139,13 +140,13 @@ is(sql(q{SELECT reindex_pages_per_range FROM rencoder_metapage('large_v')}), 32,
 	'large: what REINDEX would choose');
 
 #
-# A range that is summarized in part is kept so by those who insert into it; the next ones
+# A range that is indexed in part is kept so by those who insert into it; the next ones
 # are a tail again.
 #
 sql("INSERT INTO small " . rows(23901, 23910));
-is(sql(unsummarized('small')), '0', 'rows in the last range: inserters cover them');
+is(sql(unindexed('small')), '0', 'rows in the last range: inserters cover them');
 sql("INSERT INTO small " . rows(23911, 25000));
-wait_until_all_summarized('small', 'another tail');
+wait_until_all_indexed('small', 'another tail');
 compare_many_with_seqscan($node, 'postgres',
 	[ map { my $g = $_; map { "SELECT * FROM small WHERE " . condition($_, $g) } @COLUMNS }
 		23901, 23910, 24500, 25000 ],
@@ -168,7 +169,7 @@ sql('SELECT pg_sleep(6)');
 is(sql($WORKERS), '1', 'locked: it waits for its turn');
 $session->query_safe('COMMIT');
 $session->quit;
-wait_until_all_summarized('locked', 'locked: after that');
+wait_until_all_indexed('locked', 'locked: after that');
 sql('DROP TABLE locked');
 
 #
@@ -176,23 +177,23 @@ sql('DROP TABLE locked');
 # truncated and filled again.  The worker sees none of it before the commit.
 #
 my $IN_ONE = 'CREATE TABLE in_one (id int, v int8, filler text); '
-  . 'CREATE INDEX in_one_v ON in_one USING rencoder (v) WITH (storage = filter)';
+  . 'CREATE INDEX in_one_v ON in_one USING rencoder (v)';
 my $FILL = q{INSERT INTO in_one SELECT g, hashint8extended(g, 3), repeat('x', 120)
 	FROM generate_series(1, 30000) g};
 sql("BEGIN; $IN_ONE; $FILL; COMMIT");
-wait_until_all_summarized('in_one', 'all in one transaction');
+wait_until_all_indexed('in_one', 'all in one transaction');
 sql("BEGIN; TRUNCATE in_one; $FILL; COMMIT");
-wait_until_all_summarized('in_one', 'truncated and filled in one transaction');
+wait_until_all_indexed('in_one', 'truncated and filled in one transaction');
 sql(qq{DROP TABLE in_one; BEGIN; SAVEPOINT s; $IN_ONE; $FILL; ROLLBACK TO s; $IN_ONE; $FILL;
 	COMMIT});
-wait_until_all_summarized('in_one', 'after another that was rolled back to a savepoint');
+wait_until_all_indexed('in_one', 'after another that was rolled back to a savepoint');
 compare_many_with_seqscan($node, 'postgres',
 	[ map { "SELECT * FROM in_one WHERE v = hashint8extended($_, 3)" } 1, 29000, 30000, 50000 ],
 	'rows of one transaction');
 sql(qq{DROP TABLE in_one; BEGIN; $IN_ONE; $FILL; ROLLBACK; BEGIN; $IN_ONE; $FILL;
 	PREPARE TRANSACTION 'one'});
 sql("COMMIT PREPARED 'one'");
-cmp_ok(sql(unsummarized('in_one')), '<', 16, 'prepared: nobody asks for the rest');
+cmp_ok(sql(unindexed('in_one')), '<', 16, 'prepared: nobody asks for the rest');
 sql('DROP TABLE in_one');
 
 # More of them than a transaction remembers.
@@ -201,13 +202,14 @@ sql(q{DO $$ BEGIN
 		EXECUTE format('CREATE TABLE many_%s (v int8, filler text) WITH (fillfactor = 10)', i);
 		EXECUTE format('ALTER TABLE many_%s ALTER filler SET STORAGE plain', i);
 		EXECUTE format('CREATE INDEX ON many_%s USING rencoder (v)
-			WITH (pages_per_range = 1, storage = filter)', i);
+			WITH (pages_per_range = 1)', i);
 		EXECUTE format('INSERT INTO many_%s
 			SELECT g, repeat(''x'', 1000) FROM generate_series(1, 13) g', i);
 	END LOOP; END $$});
 ok($node->poll_query_until('postgres', q{SELECT count(*)
-		FROM pg_index, rencoder_ranges(indexrelid) r
-		WHERE indrelid::regclass::text ~ '^many_' AND r.state NOT IN ('summarized', 'noted')}, '0'),
+		FROM pg_index, rencoder_metapage(indexrelid)
+		WHERE indrelid::regclass::text ~ '^many_'
+			AND pg_relation_size(indrelid) / current_setting('block_size')::int > frontier}, '0'),
 	'70 tables made and filled in one transaction');
 sql("DROP TABLE many_$_") foreach 1 .. 70;
 
@@ -215,8 +217,8 @@ sql("DROP TABLE many_$_") foreach 1 .. 70;
 # Partitions, each with a tail of its own; one is too small for an index.
 #
 sql(q{CREATE TABLE part (id int, v int8, u text COLLATE "C", filler text) PARTITION BY RANGE (id);
-	CREATE INDEX ON part USING rencoder (v) WITH (storage = filter);
-	CREATE INDEX ON part USING rencoder (u) WITH (storage = filter);
+	CREATE INDEX ON part USING rencoder (v);
+	CREATE INDEX ON part USING rencoder (u);
 	CREATE TABLE part_0 PARTITION OF part FOR VALUES FROM (0) TO (2000);
 	CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (2000) TO (12000);
 	CREATE TABLE part_2 PARTITION OF part FOR VALUES FROM (12000) TO (24000);
@@ -224,11 +226,12 @@ sql(q{CREATE TABLE part (id int, v int8, u text COLLATE "C", filler text) PARTIT
 sql(q{INSERT INTO part SELECT g, hashint8extended(g, 3), 'https://www.example.com/' || md5(g::text),
 	repeat('x', 120)
 	FROM generate_series(1, 37999) g ORDER BY hashint8(g)});
-wait_until_all_summarized("part_$_", "partition $_ has no tail") foreach 1 .. 3;
+wait_until_all_indexed("part_$_", "partition $_ has no tail") foreach 1 .. 3;
 is(sql(q{SELECT count(*) FROM pg_index WHERE indrelid = 'part_0'::regclass
 	AND pg_relation_size(indexrelid) > 8192}),
 	'0', 'a table of less than 8 ranges has nothing in its indexes');
-cmp_ok(sql(q{SELECT min(c.skipped::float8 / c.ranges) FROM generate_series(1, 3) i,
+cmp_ok(sql(q{SELECT min((c.table_pages - c.pages)::float8 / c.table_pages)
+	FROM generate_series(1, 3) i,
 		rencoder_candidates(('part_' || i || '_u_idx')::regclass,
 			'https://www.example.com/none'::text COLLATE "C",
 			'https://www.example.com/none'::text COLLATE "C") c}),
@@ -244,17 +247,16 @@ sql('DROP TABLE part');
 #
 make_table('open_load');
 sql("BEGIN; INSERT INTO open_load " . rows(1, 20000) . "; PREPARE TRANSACTION 'load'");
-ok($node->poll_query_until('postgres', q{SELECT count(*) >= 4 * 32
-		FROM pg_index, rencoder_ranges(indexrelid) r
-		WHERE indrelid = 'open_load'::regclass AND r.state = 'summarized'}),
-	'rows in progress are summarized');
+ok($node->poll_query_until('postgres', q{SELECT min(frontier) >= 32
+		FROM pg_index, rencoder_metapage(indexrelid) WHERE indrelid = 'open_load'::regclass}),
+	'rows in progress are indexed');
 foreach my $column (@COLUMNS)
 {
 	is(sql("SELECT count(*) FROM open_load WHERE " . condition($column, 7)), '0',
 		"open load, $column: not visible");
 }
 sql("COMMIT PREPARED 'load'; INSERT INTO open_load " . rows(20001, 20700));
-wait_until_all_summarized('open_load', 'the end of the load');
+wait_until_all_indexed('open_load', 'the end of the load');
 check_index('open_load', $_, 0) foreach @COLUMNS;
 sql('DROP TABLE open_load');
 
@@ -263,13 +265,13 @@ sql('DROP TABLE open_load');
 # group, too.  Few rows come at first, for the worker to summarize: in a group that has
 # summaries, an inserting session leaves it to VACUUM to begin anew with a coder.
 #
-make_table('late', 'pages_per_range = 4, ');
+make_table('late', 'pages_per_range = 4');
 sql("INSERT INTO late (id, filler) SELECT g, repeat('x', 120) FROM generate_series(-30000, 0) g");
-wait_until_all_summarized('late', 'only nulls');
+wait_until_all_indexed('late', 'only nulls');
 sql("INSERT INTO late " . rows(1, 600));
-wait_until_all_summarized('late', 'then some values');
+wait_until_all_indexed('late', 'then some values');
 sql("INSERT INTO late " . rows(601, 30000));
-wait_until_all_summarized('late', 'then many');
+wait_until_all_indexed('late', 'then many');
 foreach my $column ('u', 'p')
 {
 	check_index('late', $column, 0);
@@ -285,28 +287,28 @@ sql('DROP TABLE late');
 # rows each time.
 sql(q{CREATE TABLE places (id int, p point, u text COLLATE "C", filler text);
 	CREATE INDEX places_p ON places USING rencoder (p)
-		WITH (pages_per_range = 4, autosummarize = off, storage = filter);
+		WITH (pages_per_range = 4, autosummarize = off);
 	CREATE INDEX places_u ON places USING rencoder (u)
-		WITH (pages_per_range = 4, autosummarize = off, storage = filter)});
+		WITH (pages_per_range = 4, autosummarize = off)});
 foreach my $portion (0 .. 19)
 {
 	sql(qq{INSERT INTO places SELECT g, point(g / 1e2, g / 3e2),
 			'https://host' || g / 5000 || '.example.org/' || md5(g::text), repeat('x', 120)
 		FROM generate_series($portion * 5000 + 1, $portion * 5000 + 5000) g});
-	sql(q{SELECT rencoder_summarize_new_values('places_p'),
-		rencoder_summarize_new_values('places_u')});
+	sql(q{SELECT rencoder_maintain_index('places_p'),
+		rencoder_maintain_index('places_u')});
 }
-is(sql(unsummarized('places')), '0', 'places');
+is(sql(unindexed('places')), '0', 'places');
 
 sub passed_by_boxes
 {
-	return sql(q{SELECT sum(c.candidates)::float8 / sum(c.ranges)
+	return sql(q{SELECT sum(c.pages)::float8 / sum(c.table_pages)
 		FROM places s, rencoder_candidates('places_p', point(p[0] + 0.001, p[1] + 0.0001),
 			point(p[0] + 0.002, p[1] + 0.0002)) c
 		WHERE id % 1000 = 0});
 }
 my $before = passed_by_boxes();
-cmp_ok($before, '<=', 0.05, "boxes that lie along the way pass $before of the ranges");
+cmp_ok($before, '<=', 0.05, "boxes that lie along the way pass $before of the pages");
 my @queries = map {
 	my $host = int($_ / 5000);
 	(   "SELECT * FROM places "

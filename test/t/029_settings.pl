@@ -18,7 +18,7 @@ $node->safe_psql('d', q{
 	SET ROLE owner;
 	CREATE TABLE t (v int8);
 	INSERT INTO t SELECT generate_series(1, 1000);
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (storage = filter)});
+	CREATE INDEX t_v ON t USING rencoder (v)});
 
 # (output, error) of statements in a session of their own.
 sub as_owner

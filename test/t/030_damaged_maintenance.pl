@@ -34,14 +34,14 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE t (id int, v int8, filler text);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
 	CREATE INDEX free_beyond ON t USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	CREATE INDEX windows ON t USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	CREATE INDEX shape ON t USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		WITH (autosummarize = off, pages_per_range = 1);
 	INSERT INTO t SELECT i, hashint8extended(i, 1), repeat('x', 200)
 		FROM generate_series(1, 7000) i;
-	SELECT rencoder_summarize_range(i, 0), rencoder_summarize_new_values(i)
+	SELECT rencoder_summarize_range(i, 0), rencoder_maintain_index(i)
 	FROM unnest('{free_beyond,windows,shape}'::regclass[]) i});
 
 sub damage_all

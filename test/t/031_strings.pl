@@ -26,9 +26,9 @@ my $setup = q{
 		FROM generate_series(a, z) i
 	$$;
 	SELECT fill(1, 8000);
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
-	CREATE INDEX t_b ON t USING rencoder (b) WITH (pages_per_range = 1, storage = filter);
-	CREATE INDEX t_c ON t USING rencoder (c, few) WITH (pages_per_range = 1, storage = filter);
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1);
+	CREATE INDEX t_b ON t USING rencoder (b) WITH (pages_per_range = 1);
+	CREATE INDEX t_c ON t USING rencoder (c, few) WITH (pages_per_range = 1);
 };
 my @indexes = ('t_v', 't_b', 't_c');
 $node->safe_psql('postgres', $setup);
@@ -155,12 +155,10 @@ $node->safe_psql(
 	BEGIN
 		FOR i IN 1 .. rounds LOOP
 			b := (random() * n)::int;
-			PERFORM rencoder_desummarize_range('t_v', b), rencoder_desummarize_range('t_c', b);
-			COMMIT;
-			PERFORM rencoder_summarize_range('t_v', b), rencoder_summarize_range('t_c', b);
+			PERFORM rencoder_compact('t_v', b, b + 10), rencoder_compact('t_c', b, b + 10);
 			COMMIT;
 			IF i % 50 = 0 THEN
-				PERFORM rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_c');
+				PERFORM rencoder_maintain_index('t_v'), rencoder_maintain_index('t_c');
 				COMMIT;
 			END IF;
 		END LOOP;

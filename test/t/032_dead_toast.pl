@@ -14,21 +14,19 @@ my $node = new_node('main', conf => "max_prepared_transactions = 2\n");
 # removed it, for which the first one's snapshot does not count.  Nor does the
 # snapshot of any other command once the old transaction has ended.  Here the
 # value is removed first.  Where rows are read by PostgreSQL's own scan, as for a
-# partial index, VACUUM takes the range as one that always matches; else the row is
-# left out, and only old snapshots must not trust the range.
+# partial index, VACUUM takes the row as one without a key; else it is left out, and only
+# old snapshots must not trust the run.
 $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE toasted (id int, v text, filler text);
 	ALTER TABLE toasted ALTER v SET STORAGE external;
+	CREATE INDEX toasted_v ON toasted USING rencoder (v)
+		WITH (pages_per_range = 1, autosummarize = off);
+	CREATE INDEX toasted_partial ON toasted USING rencoder (v)
+		WITH (pages_per_range = 1, autosummarize = off)
+		WHERE id > 0;
 	INSERT INTO toasted SELECT i, 'key ' || i || repeat('x', 3000), repeat('y', 1000)
 		FROM generate_series(1, 100) i;
-	CREATE INDEX toasted_v ON toasted USING rencoder (v)
-		WITH (pages_per_range = 1, storage = filter);
-	CREATE INDEX toasted_partial ON toasted USING rencoder (v)
-		WITH (pages_per_range = 1, storage = filter)
-		WHERE id > 0;
-	SELECT rencoder_desummarize_range(i::regclass, b)
-	FROM generate_series(0, 20) b, unnest('{toasted_v,toasted_partial}'::text[]) i;
 });
 my $toast = $node->safe_psql('postgres',
 	q{SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'toasted'::regclass});
@@ -56,14 +54,14 @@ SKIP:
 	is($err, '', 'VACUUM leaves values of dead rows alone');
 	is( $node->safe_psql('postgres',
 			q{SELECT count(*) FROM unnest('{toasted_v,toasted_partial}'::text[]) i,
-				rencoder_ranges(i::regclass)
-				WHERE state <> 'summarized'}),
-		0, 'and has summarized all ranges');
+				rencoder_metapage(i::regclass)
+				WHERE frontier < pg_relation_size('toasted') / current_setting('block_size')::int}),
+		0, 'and has indexed all pages');
 	is( $node->safe_psql('postgres',
-			q{SELECT count(*) FROM rencoder_ranges('toasted_partial') WHERE always}),
-		1, 'one of which always matches');
+			q{SELECT sum(nulls) FROM rencoder_runs('toasted_partial')}),
+		1, 'one row of which always matches');
 	is( $node->safe_psql('postgres',
-			q{SELECT count(*) FROM rencoder_ranges('toasted_v') WHERE always}),
+			q{SELECT sum(nulls) FROM rencoder_runs('toasted_v')}),
 		0, 'where the row is not left out');
 
 	# An update's old version, of a HOT chain from PostgreSQL 16 on.
@@ -72,20 +70,18 @@ SKIP:
 		UPDATE toasted SET v = 'key new' WHERE id = 6;
 		SELECT heap_force_kill('$toast', '$chunks[1]'::tid[])});
 	foreach my $command (
-		q{DO $$BEGIN PERFORM rencoder_desummarize_range('toasted_v', b)
-			FROM generate_series(0, 20) b;
-			PERFORM rencoder_summarize_new_values('toasted_v'); END$$},
+		q{SELECT rencoder_compact('toasted_v', 0, 20)},
 		'REINDEX INDEX toasted_v',
 		'CREATE INDEX toasted_again ON toasted USING rencoder (v)
-			WITH (pages_per_range = 1, storage = filter)')
+			WITH (pages_per_range = 1)')
 	{
 		($ret, $out, $err) = $node->psql('postgres', $command);
 		is($err, '', "$command leaves such values alone");
 	}
-	my $visited = q{SELECT candidates > 0
+	my $visited = q{SELECT pages > 0
 		FROM rencoder_candidates('toasted_v', 'nowhere'::text, 'nowhere'::text)};
 	$node->safe_psql('postgres', "COMMIT PREPARED 'old'");
-	is($node->safe_psql('postgres', $visited), 'f', 'the range is trusted ..');
+	is($node->safe_psql('postgres', $visited), 'f', 'the run is trusted ..');
 	is($reader->query_safe($visited), 't', '.. but not by an old snapshot');
 	$reader->quit;
 	$node->safe_psql('postgres', q{SELECT rencoder_index_check('toasted_v', true)});

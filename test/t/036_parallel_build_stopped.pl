@@ -28,7 +28,7 @@ sub orphans
 # nobody goes on.  Returns what was seen of the progress.
 sub disturb
 {
-	my ($name, $mode, $what, $storage) = (@_, 'filter');
+	my ($name, $mode, $what) = @_;
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	my @done;
 
@@ -36,7 +36,7 @@ sub disturb
 	$session->query_safe("SET test.mode = '$mode'");
 	$session->query_until(qr/started/, "\\echo started
 		CREATE INDEX disturbed ON t USING rencoder (slow(id, v))
-			WITH ($LIMITS, storage = $storage);\n");
+			WITH ($LIMITS);\n");
 	$node->poll_query_until('postgres', "SELECT count(*) = 2 FROM pg_stat_activity
 		WHERE backend_type = 'parallel worker' AND wait_event = 'PgSleep'")
 	  or die 'the workers do not sleep';
@@ -77,15 +77,11 @@ sub disturb
 disturb('cancelled', 'slow', "SELECT pg_cancel_backend(pid) FROM pg_stat_progress_create_index");
 disturb('cancelled while waiting',
 	'slow workers', "SELECT pg_cancel_backend(pid) FROM pg_stat_progress_create_index");
-foreach my $storage ('filter', 'run')
-{
-	disturb("a worker is terminated, storage = $storage", 'slow',
-		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-		  . "WHERE backend_type = 'parallel worker' LIMIT 1", $storage);
-}
+disturb('a worker is terminated', 'slow', "SELECT pg_terminate_backend(pid) "
+	  . "FROM pg_stat_activity WHERE backend_type = 'parallel worker' LIMIT 1");
 
 my ($ret, $out, $err) = $node->psql('postgres', "SET test.mode = 'workers fail';
-	CREATE INDEX disturbed ON t USING rencoder (slow(id, v)) WITH ($FILTER);");
+	CREATE INDEX disturbed ON t USING rencoder (slow(id, v)) WITH ($LIMITS);");
 isnt($ret, 0, 'a worker fails');
 like($err, qr/ERROR:  division by zero/, 'with its own error');
 like($err, qr/parallel worker/, 'in a worker');

@@ -42,14 +42,14 @@ sub old_snapshot
 
 $node->safe_psql('postgres', 'VACUUM t');
 old_snapshot('broken HOT chains', 'UPDATE t SET few = 34 WHERE few = 3',
-	"CREATE INDEX old ON t USING rencoder (few, slow(id, v)) WITH ($FILTER)");
+	"CREATE INDEX old ON t USING rencoder (few, slow(id, v)) WITH ($LIMITS)");
 is( $node->safe_psql('postgres', "SELECT indcheckxmin FROM pg_index "
   . "WHERE indexrelid = 'old'::regclass"),
 	't', 'broken HOT chains: noticed');
 is( $node->safe_psql('postgres', "
-	SELECT count(DISTINCT group_no) FROM rencoder_groups('old') g
+	SELECT count(DISTINCT run) FROM rencoder_runs('old')
 	WHERE horizon::text::int8 >= (SELECT max(xmin::text::int8) FROM t)"),
-	5, 'broken HOT chains: the horizon of all groups');
+	1, 'broken HOT chains: the horizon of the run');
 $node->safe_psql('postgres', 'UPDATE t SET few = 3 WHERE few = 34; VACUUM t;');
 old_snapshot('reindexed', 'UPDATE t SET few = 33 WHERE few = 3', 'REINDEX INDEX old');
 $node->safe_psql('postgres', "SELECT rencoder_index_check('old', true)");

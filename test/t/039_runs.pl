@@ -55,11 +55,11 @@ my @steps = (
 	[ 'pending', 'SELECT change(1)' ],
 	[ 'a delta', 'SELECT change(2); VACUUM t' ],
 	[ 'more', join('; ', map { ("SELECT change($_)", 'VACUUM t') } 3 .. 8) ],
-	[ 'desummarized',
-		q{SELECT count(rencoder_desummarize_range('t_idx', b)) FROM generate_series(5, 300, 9) b;
+	[ 'read again',
+		q{SELECT count(rencoder_compact('t_idx', b, b + 30)) FROM generate_series(5, 300, 20) b;
 			SELECT change(9)} ],
-	[ 'summarized again',
-		q{SELECT rencoder_summarize_new_values('t_idx'); SELECT change(10); VACUUM t} ],
+	[ 'maintained',
+		q{SELECT rencoder_maintain_index('t_idx'); SELECT change(10); VACUUM t} ],
 	[ 'by sessions',
 		q{UPDATE t SET v = v + 1 WHERE id > 3000; UPDATE t SET few = few + 1 WHERE id > 3000} ],
 	# The worker cannot make a delta while the table is locked, and VACUUM frees many pages.

@@ -15,28 +15,34 @@ use Test::More;
 # Clusters of PostgreSQL 18 have checksums; we want to see our own errors.
 my $node = new_node('main', conf => "ignore_checksum_failure = on\nrestart_after_crash = off\n");
 
-# Offsets in payloads: src/store/meta.h, run_list.h, run_format.h, pending.h, entry.h, group.h.
+# Offsets in payloads: src/store/meta.h, run_format.h, pending.h.
 my %META = (
-	run_list       => 6280,
-	last_run       => 6284,
-	pending_first  => 6288,
-	pending_last   => 6292,
-	pending_spare  => 6296,
-	first_number   => 6304,
-	last_number    => 6312,
-	nruns          => 6332,
-	runs           => 6336,
-	spans          => 7696);
-my $RUN_SIZE = 104;    # of an entry; the first is of the base run, then the delta
+	run_list      => 44,
+	frontier      => 56,
+	entries_to    => 60,
+	last_run      => 64,
+	last_rank     => 68,
+	pending_first => 72,
+	pending_last  => 76,
+	pending_spare => 80,
+	first_number  => 88,
+	last_number   => 96,
+	nruns         => 104,
+	runs          => 112);
+my $RUN_SIZE = 128;    # of an entry; the first is of the base run, then the delta
 my %RUN = (
-	number      => 0,
-	kind        => 4,
-	state       => 6,
-	keyless     => 7,
-	first_group => 8,
-	info        => 16,
-	npages      => 20,
-	tree        => 32);
+	number  => 0,
+	rank    => 4,
+	kind    => 8,
+	state   => 9,
+	keyless => 10,
+	from    => 12,
+	to      => 16,
+	info    => 20,
+	npages  => 24,
+	cut     => 32,
+	horizon => 40,
+	tree    => 56);
 my %INFO = (
 	number     => 0,
 	natts      => 4,
@@ -56,9 +62,6 @@ my %INFO = (
 my %PAGE    = (number => 0, col => 4, level => 6, payload => 8);
 my %PENDING = (number => 0, next => 8, open => 12, page => 16, nulls => 20, key => 24, coder => 32);
 my $NO_PLACES = qr/Run 1 names places that no page has, of column 1\./;
-my %HEADER  = (summarized => 64, covered => 80, cut => 3232, run => 3896, flushing_run => 3900,
-	noted => 3904);
-my %ENTRY   = (flags => 4, cut => 24, run => 32, placed => 36);
 
 sub poke_list
 {
@@ -75,6 +78,13 @@ sub base_info
 	my ($data) = @_;
 
 	return unpack('V', peek($data, 0, $META{runs} + $RUN{info}, 4));
+}
+
+sub delta_info
+{
+	my ($data) = @_;
+
+	return unpack('V', peek($data, 0, $META{runs} + $RUN_SIZE + $RUN{info}, 4));
 }
 
 sub base_root { return unpack('V', peek($_[0], base_info($_[0]), $INFO{root}, 4)); }
@@ -160,26 +170,6 @@ sub zero
 	};
 }
 
-sub poke_header
-{
-	my ($field, $bytes) = @_;
-
-	return poke_first('header', $HEADER{$field}, $bytes);
-}
-
-# Header and directory entry alike; the error names the header.
-sub poke_both
-{
-	my ($field, $bytes) = @_;
-
-	return sub {
-		my ($data) = @_;
-
-		poke($data, first_page($data, 'directory'), $ENTRY{$field}, $bytes);
-		return poke($data, first_page($data, 'header'), $HEADER{$field}, $bytes);
-	};
-}
-
 # The block that an error must name is another one than what was damaged.
 sub named
 {
@@ -198,7 +188,6 @@ my $LOST_KEY =
   qr/Row \(\d+,\d+\) has key 0x[0-9a-f]{16} of column 1, which a query does not find\./;
 
 my $meta   = sub { return 0; };
-my $header = sub { return first_page($_[0], 'header'); };
 my $any    = sub { return undef; };
 
 # Name => [damage, what the check says, may a scan not notice?].  Scans need not notice what
@@ -221,30 +210,56 @@ my %damage = (
 	# The list.
 	list_root   => [ poke_meta('run_list', pack('V', 1 << 30)),
 		qr/It refers to 1 pages from block 1073741824/ ],
-	list_none   => [ named($header, poke_meta('nruns', pack('V', 0))),
-		qr/The group names a run that is not there\./ ],
-	list_long   => [ named($meta, poke_meta('nruns', pack('V', 14))),
-		qr/The list of runs has an impossible length\./ ],
-	span        => [ named($any, poke_meta('spans', pack('VVVVQ<', 0, 1, 99, 0, 0))),
-		qr/The metapage has the group in a span that its directory entry does not allow\./, 1 ],
+	list_none   => [ named($meta, poke_meta('nruns', pack('V', 0))),
+		qr/No run covers the pages 0 to \d+, which lie below the frontier\./ ],
+	list_long   => [ named($meta, poke_meta('nruns', pack('V', 49))),
+		qr/The catalog has an impossible number of runs\./ ],
 	last_run    => [ poke_meta('last_run', pack('V', 1)),
-		qr/The number of a run is out of range\./, 1 ],
-	list_number => [ named(\&base_info, poke_list('number', pack('V', 2))),
-		qr/The page describes another run\./ ],
-	list_kind   => [ poke_list('kind', "\11", 1), qr/The kind of a run is not known\./, 1 ],
-	list_state  => [ poke_list('state', "\11", 1), qr/The state of a run is not known\./, 1 ],
+		qr/Run 2 of the catalog has a number that was never given\./, 1 ],
+	list_number => [ named($meta, poke_list('number', pack('V', 2))),
+		qr/Run 2 of the catalog has the number of another one\./ ],
+	list_kind   => [ poke_list('kind', "\11", 1),
+		qr/Run 2 of the catalog is of a kind that is not known\./, 1 ],
+	list_state  => [ poke_list('state', "\11", 1),
+		qr/Run 2 of the catalog is in a state that is not known\./, 1 ],
 	list_tree   => [ named(\&base_info, poke_list('tree', pack('V', 5))),
-		qr/Run 1 and the list of runs describe different trees\./, 1 ],
+		qr/Run 1 and the catalog describe different trees\./, 1 ],
 	list_keyless => [ named(\&base_info, poke_list('keyless', "\1")),
-		qr/Run 1 and the list of runs describe different trees\./, 1 ],
+		qr/Run 1 and the catalog describe different trees\./, 1 ],
 	list_info   => [ poke_list('info', pack('V', 1 << 30)),
 		qr/It refers to 1 pages from block 1073741824/ ],
 	list_pages  => [ named(\&base_info, poke_list('npages', pack('V', 9999))),
-		qr/Run 1 has \d+ pages, but the run list says 9999\./, 1 ],
-	other_groups => [ named($header, poke_list('first_group', pack('V', 7))),
-		qr/The group names a run that is of other groups\./, 1 ],
-	not_base    => [ poke_both('run', pack('V', 2)),
-		qr/The group names a run that is not a base run\./, 1 ],
+		qr/Run 1 has \d+ pages, but the catalog says 9999\./, 1 ],
+
+	# What the catalog says of pages of the table.
+	entries_below => [ poke_meta('entries_to', pack('V', 5)),
+		qr/The catalog's frontier is beyond the pages whose rows are entries\./ ],
+	far_frontier => [ poke_meta('frontier', pack('V', 100000)),
+		qr/The catalog's frontier is beyond the pages whose rows are entries\./ ],
+	near_frontier => [ poke_meta('frontier', pack('V', 5)),
+		qr/Run 1 of the catalog goes beyond the frontier\./, 1 ],
+	hole        => [ poke_list('from', pack('V', 5)),
+		qr/No run covers the pages 0 to 4, which lie below the frontier\./, 1 ],
+	no_run      => [ poke_list('kind', pack('C', 2)),
+		qr/Run 1 of the catalog has a rank that was never given\./, 1 ],
+	no_rank     => [ poke_list('rank', pack('V', 0)),
+		qr/Run 1 of the catalog has a rank that was never given\./, 1 ],
+	future_rank => [ poke_list('rank', pack('V', 9)),
+		qr/Run 1 of the catalog has a rank that was never given\./, 1 ],
+	delta_rank  => [ poke_list('rank', pack('V', 1), 1),
+		qr/Run 2 of the catalog has a rank that was never given\./, 1 ],
+	backwards   => [ poke_list('from', pack('V', 1 << 30), 1),
+		qr/Run 2 of the catalog ends before it begins\./, 1 ],
+	future_cut  => [ poke_list('cut', pack('Q<', 1 << 40)),
+		qr/Run 1 of the catalog has the keys of pending pages to come\./, 1 ],
+	delta_pages => [ named(\&delta_info, poke_list('to', pack('V', 3), 1)),
+		qr/Run 2 has pages \d+ to \d+ in column 1, but the catalog says \d+ to 2\./, 1 ],
+	hole_behind => [ sub {
+			my ($data) = @_;
+
+			poke($data, 0, $META{entries_to}, pack('V', 100000));
+			return poke($data, 0, $META{frontier}, pack('V', 100000));
+		}, qr/No run covers the pages \d+ to 99999, which lie below the frontier\./, 1 ],
 
 	# What describes a run.
 	tree_parts   => [ poke_tree('parts', pack('v', 0)), $NO_PLACES ],
@@ -265,11 +280,11 @@ my %damage = (
 
 				return poke($data, $info, $INFO{extent}, pack('VV', $start, $npages - 1));
 			}), qr/Run 1, column 1: it is not in the extents of the run\./, 1 ],
-	info_overlap => [ named(sub { return first_page($_[0], 'directory'); }, sub {
+	info_overlap => [ named($any, sub {
 				my ($data) = @_;
 				my $info = base_info($data);
 
-				return poke($data, $info, $INFO{extent}, pack('V', first_page($data, 'directory')));
+				return poke($data, $info, $INFO{extent}, pack('V', meta($data, 'pending_last')));
 			}), qr/Blocks \d+ and \d+ both refer to it\./, 1 ],
 	info_root    => [ poke_tree('root', pack('V', 0)),
 		qr/Run 1 has entries or pages, but not both, of column 1\./ ],
@@ -281,14 +296,14 @@ my %damage = (
 	info_level   => [ named(\&base_root, poke_tree('level', chr(99))),
 		qr/Run 1, column 1: the level of the root is not valid\./ ],
 	info_leaves  => [ poke_tree('nleaves', pack('V', 99)),
-		qr/Run 1 has \d+ pages, but the run list says \d+\./, 1 ],
+		qr/Run 1 has \d+ pages, but the catalog says \d+\./, 1 ],
 	info_entries => [ named(\&base_root, poke_tree('entries', pack('VV', 7, 0))),
 		qr/Run 1, column 1: /, 1 ],
 	info_least   => [ poke_tree('least', "\377" x 8),
 		qr/What run 1 says of column 1 is impossible\./, 1 ],
 	info_coder   => [ poke_tree('coder', pack('V', 5)),
 		qr/The coder of run 1, column 1, is missing\./, 1 ],
-	moved_pages  => [ named($header, sub {
+	moved_pages  => [ named(\&base_info, sub {
 				my ($data) = @_;
 				my $info = base_info($data);
 				my ($first) = unpack('V', peek($data, $info, $INFO{first_page}, 4));
@@ -328,7 +343,7 @@ my %damage = (
 		qr/An entry of the pending list has impossible null flags\./, 1 ],
 	pending_coder  => [ poke_pending('pending_first', 'coder', pack('V', 7)),
 		qr/A coder of column 1 that the pending list names is missing\./, 1 ],
-	pending_key    => [ named($header, poke_pending('pending_first', 'key', "\1" x 8)),
+	pending_key    => [ named(\&base_info, poke_pending('pending_first', 'key', "\1" x 8)),
 		$LOST_KEY, 1 ],
 	pending_lower  => [ sub {
 			poke($_[0], meta($_[0], 'pending_first'), 12 - $PAYLOAD, pack('v', 9))
@@ -351,34 +366,10 @@ my %damage = (
 				return poke($data, 0, $META{pending_spare}, pack('V', meta($data, 'pending_last')));
 			}), qr/Blocks \d+ and \d+ both refer to it\./, 1 ],
 	spare_beyond   => [ poke_meta('pending_spare', pack('V', 1 << 30)),
-		qr/It refers to 1 pages from block 1073741824/, 1 ],
-
-	# Groups.
-	unknown_run  => [ poke_both('run', pack('V', 9)),
-		qr/The group names a run that is not there\./ ],
-	header_run   => [ poke_header('run', pack('V', 9)),
-		qr/Header and directory disagree on the group's run\./, 1 ],
-	future_cut   => [ poke_header('cut', pack('Q<', 1 << 40)),
-		qr/A slice has the keys of pending pages to come\./, 1 ],
-	header_cut   => [ poke_header('cut', pack('Q<', 1) x 16),
-		qr/Header and directory disagree on the group's run\./, 1 ],
-	no_run       => [ poke_both('run', pack('V', 0)),
-		qr/The group has covered ranges, but no run\./, 1 ],
-	uncovered    => [ poke_header('covered', "\0"),
-		qr/disagree on whether the group is covered|has no storage/, 1 ],
-	unsummarized => [ poke_header('summarized', "\0"),
-		qr/A range is covered, but not summarized\./, 1 ],
-	noted        => [ poke_header('noted', "\1"),
-		qr/A range is noted, but covered, or not summarized\./, 1 ],
-	flushing_run => [ poke_header('flushing_run', "\7"),
-		qr/The group is read for a run that is not there\./, 1 ],
-	entry_flags  => [ named($header, poke_first('directory', $ENTRY{flags}, "\0\0")),
-		qr/disagree on whether the group is covered/, 1 ],
-	entry_placed => [ named($header, poke_first('directory', $ENTRY{placed}, "\1")),
-		qr/disagree on which ranges are placed/, 1 ]);
+		qr/It refers to 1 pages from block 1073741824/, 1 ]);
 my @names = sort keys %damage;
 
-# Rows that come to covered ranges: updates, for which there is room.
+# Rows that come to pages of the run: updates, for which there is room.
 $node->safe_psql('postgres',
 	q{CREATE TABLE t (id int, v int8, filler text) WITH (fillfactor = 80, autovacuum_enabled = off);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
@@ -417,7 +408,7 @@ foreach my $name (@names)
 
 	# Whatever is damaged, what shows an index does not crash the server.
 	$node->psql('postgres', join ';', map { "SELECT count(*) FROM $_('$name')" }
-		  qw(rencoder_metapage rencoder_groups rencoder_ranges rencoder_runs));
+		  qw(rencoder_metapage rencoder_runs));
 }
 
 # Only the index named is there to be used.  Values of rows that are in the base run, in the

@@ -1,6 +1,6 @@
 # Old snapshots, of the primary and of a standby, while base runs and deltas are made, merged
 # and freed: they find the rows that they may see by the index, too, whoever else does no longer
-# need them (INV-9, INV-12).  And the standby has the same pages: replay is compared with them
+# need them (INV-7, INV-9).  And the standby has the same pages: replay is compared with them
 # after each record.
 #
 # Without hot_standby_feedback rows that only the standby needs are dead for the primary, and no
@@ -76,7 +76,7 @@ sub go_through
 	return;
 }
 
-my $summarize = q{SELECT rencoder_summarize_new_values('t_idx')};
+my $summarize = q{SELECT rencoder_maintain_index('t_idx')};
 my $compact = q{SELECT rencoder_compact('t_idx')};
 # At most two rows of a page.
 my @changes = map { 'SELECT change(' . 2 * $_ . ')' } 1 .. 20;
@@ -108,7 +108,7 @@ go_through(
 	[ 'updates', @changes, 'VACUUM t' ],
 	[ 'base runs merged', map { ('SELECT put(520)', 'VACUUM t') } 1 .. 9 ],
 	[ 'compaction', 'SELECT change(3)', $compact ],
-	[ 'ranges made anew', q{SELECT count(rencoder_desummarize_range('t_idx', b))
+	[ 'parts made anew', q{SELECT count(rencoder_compact('t_idx', b, b + 30))
 		FROM generate_series(3, 400, 40) b}, $summarize, 'VACUUM t', $compact ]);
 $snapshot->{session}->query('COMMIT');
 $snapshot->{session}->quit;

@@ -83,11 +83,11 @@ $node->safe_psql('postgres', q{
 	INSERT INTO u SELECT i, CASE i WHEN 5000 THEN -1 ELSE hashint8extended(i, 0) END
 		FROM generate_series(1, 20000) i;
 	CREATE INDEX u_v ON u USING rencoder (f(v)) WITH (storage = run, autosummarize = off);
-	UPDATE u SET v = v + 1 WHERE id > 18000;
+	UPDATE u SET v = v + 1 WHERE id > 19200;
 	VACUUM u});
 my $entries = "SELECT count(*) || ' ' || coalesce(sum(entries), 0)
 	FROM rencoder_runs('u_v') WHERE kind = 'delta'";
-is($node->safe_psql('postgres', $entries), '1 2000', 'a delta before');
+is($node->safe_psql('postgres', $entries), '1 800', 'a delta before');
 my $stopper = $node->background_psql('postgres');
 $stopper->query_safe('SELECT pg_advisory_lock(1)');
 my $compact = start_sql($node, q{SET deltas.wait = on; SELECT rencoder_compact('u_v')});

@@ -109,9 +109,6 @@ my @point = ('~=', 'point(i * 7919 % 65537 + 0.5, i * 104729 % 65537 + 0.5)');
 
 deny('a run', 'a', 'storage = run, resolution = pages, bits_per_key = 8', @int8, 1);
 deny('rows', 'a', 'storage = run, bits_per_key = 10', @int8, 4);
-deny('a matrix', 'a', 'storage = filter, bits_per_key = 8', @int8, 1);
-deny('ranges of a matrix', 'a', 'storage = filter, bits_per_key = 8', @int8, 4);
 deny('boxes', 'p', 'storage = run, resolution = pages, bits_per_key = 8', @point, 1);
-deny('boxes in a matrix', 'p', 'storage = filter, bits_per_key = 8', @point, 1);
 $node->stop;
 done_testing();

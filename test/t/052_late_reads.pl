@@ -1,4 +1,4 @@
-# The range that a table ends in, while the table grows and scans read it: the worker summarizes
+# The range that a table ends in, while the table grows and scans read it: the worker indexes
 # it when they have read much of the tail in vain.  Without that it would wait until the table is
 # quiet, which it never is here.
 use strict;
@@ -15,19 +15,19 @@ my $seed = seed();
 
 #
 # The load grows by a page and asks for values that are not there, until nothing is left
-# unsummarized, twice: so a range that comes after the first time has been seen to as well.
+# unindexed, twice: so a range that comes after the first time has been seen to as well.
 #
 # The index is made of nothing, so the worker is also who has its scans counted.  Without autovacuum
 # nobody else does.
 #
 sql('ALTER TABLE t SET (autovacuum_enabled = off)');
-sql('CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 32, storage = filter)');
+sql('CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 32)');
 sql("SELECT grow(1100, $seed)");
 sql(qq{CREATE PROCEDURE load_and_read(seed int) LANGUAGE plpgsql AS \$\$
 	DECLARE
 		patience timestamptz := clock_timestamp()
 			+ $PostgreSQL::Test::Utils::timeout_default * interval '1 s';
-		first bigint := (SELECT ranges FROM rencoder_candidates('t_v', 0::int8, 0::int8));
+		first bigint := (SELECT table_pages FROM rencoder_candidates('t_v', 0::int8, 0::int8));
 		i int := 0;
 		found bigint;
 		c record;
@@ -41,12 +41,12 @@ sql(qq{CREATE PROCEDURE load_and_read(seed int) LANGUAGE plpgsql AS \$\$
 				SELECT count(*) INTO found FROM t WHERE v = -q - i * 100;
 			END LOOP;
 			COMMIT;
-			SELECT ranges, unsummarized INTO c
+			SELECT table_pages, unindexed INTO c
 				FROM rencoder_candidates('t_v', 0::int8, 0::int8);
-			EXIT WHEN c.ranges > first AND c.unsummarized = 0;
+			EXIT WHEN c.table_pages > first AND c.unindexed = 0;
 			IF clock_timestamp() > patience THEN
-				RAISE EXCEPTION 'nobody summarizes the tail: % of % ranges are left',
-					c.unsummarized, c.ranges;
+				RAISE EXCEPTION 'nobody indexes the tail: % of % pages are left',
+					c.unindexed, c.table_pages;
 			END IF;
 			PERFORM pg_sleep(0.01);
 			COMMIT;
@@ -55,7 +55,7 @@ sql(qq{CREATE PROCEDURE load_and_read(seed int) LANGUAGE plpgsql AS \$\$
 foreach my $turn (1 .. 2)
 {
 	finish_sql(start_sql($node, "CALL load_and_read($seed + $turn * 10000)"),
-		"turn $turn: the tail is summarized while it grows");
+		"turn $turn: the tail is indexed while it grows");
 }
 cmp_ok(sql("SELECT scans FROM rencoder_index_stats('t_v')"), '>', 0, 'scans are counted');
 sql("SELECT rencoder_index_check('t_v', true)");

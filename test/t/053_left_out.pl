@@ -17,47 +17,38 @@ my $node = new_node('main',
 	conf => "ignore_checksum_failure = on\nrencoder.sample_rate = 0\nrestart_after_crash = off\n");
 
 # Of each row the columns have the same value, of which one in five stands in TOAST; five rows a
-# page.  Their indexes keep it in runs, by default, in filters, and in runs of rows that
+# page.  Their indexes keep it in runs, by default, and of rows that
 # PostgreSQL's own scan reads.
-my %INDEX = (a => 't_run', b => 't_default', c => 't_filter', d => 't_own');
+my %INDEX = (a => 't_run', b => 't_default', d => 't_own');
 my @INDEXES = sort values %INDEX;
 
 $node->safe_psql('postgres', <<~'SQL');
 	SET check_function_bodies = off;
 	CREATE FUNCTION put(first int, last int) RETURNS void LANGUAGE sql AS $$
-		INSERT INTO t SELECT g, v, v, v, v, 0, repeat('p', 1450)
+		INSERT INTO t SELECT g, v, v, v, 0, repeat('p', 1450)
 		FROM generate_series(first, last) g, LATERAL (SELECT 'v' || lpad(g::text, 6, '0') ||
 			CASE g % 5 WHEN 0 THEN repeat('x', 3000) ELSE '' END) AS s(v)
 	$$;
 	CREATE FUNCTION make_table(rows int) RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
 		DROP TABLE IF EXISTS t;
-		CREATE TABLE t (id int, a text, b text, c text, d text, n int, pad text)
+		CREATE TABLE t (id int, a text, b text, d text, n int, pad text)
 			WITH (autovacuum_enabled = off);
 		ALTER TABLE t ALTER a SET STORAGE external, ALTER b SET STORAGE external,
-			ALTER c SET STORAGE external, ALTER d SET STORAGE external,
+			ALTER d SET STORAGE external,
 			ALTER pad SET STORAGE plain;
-		PERFORM put(1, rows);
 		-- Cells that are so narrow that none of them has the key of another row.
 		CREATE INDEX t_run ON t USING rencoder (a)
 			WITH (pages_per_range = 1, storage = run, false_pages = 0.001, autosummarize = off);
 		CREATE INDEX t_default ON t USING rencoder (b)
 			WITH (pages_per_range = 1, false_pages = 0.001, autosummarize = off);
-		CREATE INDEX t_filter ON t USING rencoder (c)
-			WITH (pages_per_range = 1, storage = filter, autosummarize = off);
 		CREATE INDEX t_own ON t USING rencoder (d)
 			WITH (pages_per_range = 1, storage = run, false_pages = 0.001, autosummarize = off)
 			WHERE n >= 0;
+		PERFORM put(1, rows);
 	END $$;
 	CREATE FUNCTION page_of(ctid tid) RETURNS int LANGUAGE sql IMMUTABLE AS
 		$$SELECT (ctid::text::point)[0]::int$$;
-	-- A page of a group becomes unsummarized, so that the group is flushed again; in filters, a
-	-- page to be summarized again.  If that were the same, its bounds would say it all.
-	CREATE FUNCTION again(page int, of_filter int) RETURNS void LANGUAGE sql AS $$
-		SELECT rencoder_desummarize_range(i::regclass, page)
-		FROM unnest('{t_run,t_default,t_own}'::text[]) i;
-		SELECT rencoder_desummarize_range('t_filter', of_filter)
-	$$;
 	CREATE FUNCTION wanted(col text, value text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 		SELECT format('%I LIKE %L', col, left(value, 7) || '%') ||
 			CASE col WHEN 'd' THEN ' AND n >= 0' ELSE '' END
@@ -76,7 +67,7 @@ $node->safe_psql('postgres', <<~'SQL');
 		FOR r IN SELECT left(a, 7) AS value, count(*) AS n FROM t
 			WHERE id BETWEEN first AND last GROUP BY 1 ORDER BY 1
 		LOOP
-			FOREACH col IN ARRAY '{a,b,c,d}'::text[] LOOP
+			FOREACH col IN ARRAY '{a,b,d}'::text[] LOOP
 				EXECUTE 'SELECT count(*) FROM t WHERE ' || wanted(col, r.value) INTO found;
 				IF found <> r.n THEN
 					result := concat(result, col, ' ', r.value, ': ', found, ' of ', r.n, '; ');
@@ -87,14 +78,13 @@ $node->safe_psql('postgres', <<~'SQL');
 	END $$;
 	CREATE FUNCTION check_all() RETURNS bigint LANGUAGE sql AS $$
 		SELECT count(rencoder_index_check(i::regclass, true)::text)
-		FROM unnest('{t_run,t_default,t_filter,t_own}'::text[]) i
+		FROM unnest('{t_run,t_default,t_own}'::text[]) i
 	$$;
-	-- How many ranges of group 0 and 1 are always, or rows of runs have no key?
+	-- How many rows of runs have no key?
 	CREATE FUNCTION always() RETURNS text LANGUAGE sql AS $$
-		SELECT string_agg(((SELECT count(*) FROM rencoder_ranges(i::regclass)
-			WHERE always AND range_no < 256) +
-			(SELECT coalesce(sum(nulls), 0) FROM rencoder_runs(i::regclass)))::text, ' ')
-		FROM unnest('{t_run,t_default,t_filter,t_own}'::text[]) i
+		SELECT string_agg((SELECT coalesce(sum(nulls), 0)
+			FROM rencoder_runs(i::regclass))::text, ' ')
+		FROM unnest('{t_run,t_default,t_own}'::text[]) i
 	$$;
 SQL
 
@@ -115,11 +105,10 @@ sub begin
 	return $session;
 }
 
-# Row 300, on page 59, is being deleted; VACUUM flushes its group.
+# Row 300, on page 59, is being deleted; VACUUM makes a run of its page.
 sub vacuum_beside_deleter
 {
 	sql('SELECT make_table(700)');
-	sql('SELECT again(0, page_of(ctid)) FROM t WHERE id = 300');
 	my $deleter = begin('DELETE FROM t WHERE id = 300');
 
 	sql('VACUUM t');
@@ -135,7 +124,7 @@ foreach my $col (sort keys %INDEX)
 			'SELECT id FROM t WHERE ' . sql("SELECT wanted('$col', 'v000300')"), $INDEX{$col}),
 		"index $INDEX{$col} is used");
 }
-is(sql('SELECT always()'), '1 1 1 1', 'a range of each index has a key that was not read');
+is(sql('SELECT always()'), '1 1 1', 'a row of each index has a key that was not read');
 my $pid = $deleter->query_safe('SELECT pg_backend_pid()');
 sql("SELECT pg_terminate_backend($pid)");
 $node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pid")
@@ -151,33 +140,30 @@ $node->stop('immediate');
 $deleter->quit;
 $node->start;
 is(sql('SELECT lost(1, 700)'), '', 'the server crashed: nothing is lost');
-is(sql('SELECT always()'), '1 1 1 1', '.. by the same ranges');
+is(sql('SELECT always()'), '1 1 1', '.. by the same rows');
 sql('SELECT check_all()');
 
 # ---- Would the check find it, if it were lost? ----
 
-# Takes "always" and "keyless" from the ranges of a file, and the tree of rows without a key from
-# its runs: offsets in src/store/group.h, meta.h, run_format.h.
+# Takes the tree of rows without a key from runs: offsets in src/store/meta.h, run_format.h.
 sub forget_keyless
 {
 	my ($data) = @_;
-	my ($header) =
-	  grep { unpack('V', peek($data, $_, 0, 4)) == 0 } pages_of_type($data, 'header');
 
-	foreach my $i (1 .. unpack('V', peek($data, 0, 6332, 4)))
+	foreach my $i (1 .. unpack('V', peek($data, 0, 104, 4)))
 	{
-		my $entry = 6336 + 104 * ($i - 1);
-		my ($info, $npages) = unpack('VV', peek($data, 0, $entry + 16, 8));
+		my $entry = 112 + 128 * ($i - 1);
+		my ($info, $npages) = unpack('VV', peek($data, 0, $entry + 20, 8));
 
-		next if unpack('C', peek($data, 0, $entry + 7, 1)) == 0;
-		poke($data, 0, $entry + 7, "\0");
-		poke($data, 0, $entry + 20, pack('V', $npages - 1));
+		next if unpack('v', peek($data, 0, $entry + 10, 2)) == 0;
+		poke($data, 0, $entry + 10, "\0\0");
+		poke($data, 0, $entry + 24, pack('V', $npages - 1));
 		poke($data, $info, 8 + 72, "\0" x 72);
 	}
-	return poke($data, $header, 112, "\0" x 32);
+	return undef;
 }
 
-# A value without a key, in a run and in a filter (sql/runs_keyless.sql).
+# A value without a key (sql/runs_keyless.sql).
 sql(slurp_file("$FindBin::RealBin/../../sql/include/polygon_ops.sql"));
 sql(<<~'SQL');
 	CREATE TABLE areas (id int, g polygon, pad text);
@@ -187,10 +173,8 @@ sql(<<~'SQL');
 		END::polygon,
 		repeat('p', 1450) FROM generate_series(1, 700) i;
 	CREATE INDEX areas_run ON areas USING rencoder (g) WITH (storage = run, pages_per_range = 1);
-	CREATE INDEX areas_filter ON areas USING rencoder (g)
-		WITH (storage = filter, pages_per_range = 1);
 SQL
-my %path = map { $_ => index_path($node, $_) } @INDEXES, 'areas_run', 'areas_filter';
+my %path = map { $_ => index_path($node, $_) } @INDEXES, 'areas_run';
 $node->stop;
 damage_file($path{$_}, \&forget_keyless) foreach sort keys %path;
 $node->start;
@@ -198,9 +182,8 @@ $node->start;
 my $not_found = qr/Row \(\d+,\d+\) has key .* of column 1, which a query does not find/;
 my $keyless   = qr/has a value without key of column 1, which a query does not find/;
 my %says = (
-	map({ $_ => $not_found } qw(t_run t_default t_own t_filter)),
-	areas_run    => $keyless,
-	areas_filter => qr/$keyless|$not_found/);
+	map({ $_ => $not_found } qw(t_run t_default t_own)),
+	areas_run => $keyless);
 
 # Each index is asked by a function that runs SQL and returns the error.
 sub check_says
@@ -251,10 +234,10 @@ SKIP:
 	sql('CREATE EXTENSION pg_surgery; SELECT make_table(700)');
 	my $toast = sql(q{SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 't'::regclass});
 
-	is(sql("SELECT count(DISTINCT chunk_id) FROM $toast"), 4 * 700 / 5, 'values are in TOAST');
+	is(sql("SELECT count(DISTINCT chunk_id) FROM $toast"), 3 * 700 / 5, 'values are in TOAST');
 	sql("SELECT heap_force_kill('$toast', array_agg(c.ctid)) FROM $toast c JOIN (SELECT chunk_id,
 			row_number() OVER (ORDER BY chunk_id) AS n FROM $toast GROUP BY 1) i USING (chunk_id)
-		WHERE n BETWEEN 4 * 59 + 1 AND 4 * 60");
+		WHERE n BETWEEN 3 * 59 + 1 AND 3 * 60");
 	my %wanted = map {
 		$_ => sql("SELECT wanted('$_', 'v000300')")
 	} sort keys %INDEX;
@@ -264,18 +247,17 @@ SKIP:
 	{
 		my @said;
 
-		sql('SELECT again(0, page_of(ctid)) FROM t WHERE id = 300');
-		sql(q{SELECT rencoder_summarize_new_values(i::regclass)
-			FROM unnest('{t_run,t_default,t_filter,t_own}'::text[]) i}) if $how !~ /VACUUM/;
+		sql(q{SELECT rencoder_maintain_index(i::regclass)
+			FROM unnest('{t_run,t_default,t_own}'::text[]) i}) if $how !~ /VACUUM/;
 		is(error_of($how), '', "$how: damaged values do not fail it");
 		foreach my $col (sort keys %wanted)
 		{
 			push @said, "$col: " . error_of("$by_index SELECT id FROM t WHERE $wanted{$col}");
 		}
-		is(scalar(grep { /missing chunk/ } @said), 4, "$how: the indexes find the row")
+		is(scalar(grep { /missing chunk/ } @said), 3, "$how: the indexes find the row")
 		  or diag("@said");
 	}
-	is(sql('SELECT always()'), '1 1 1 1', 'by ranges that are always');
+	is(sql('SELECT always()'), '1 1 1', 'by rows without a key');
 	sql('DELETE FROM t WHERE id = 300; VACUUM t');
 	is(sql('SELECT lost(1, 700)'), '', 'nothing is lost beside them');
 	sql('SELECT check_all()');
@@ -308,10 +290,10 @@ sub maintain
 	my ($how) = @_;
 
 	return sql('VACUUM t') if $how eq 'vacuum';
-	return sql(q{SELECT rencoder_summarize_new_values(i::regclass)
-		FROM unnest('{t_run,t_default,t_filter,t_own}'::text[]) i;
-		SELECT rencoder_compact('t_run'), rencoder_compact('t_default'), rencoder_compact('t_own'),
-			rencoder_retune('t_filter')});
+	return sql(q{SELECT rencoder_maintain_index(i::regclass)
+		FROM unnest('{t_run,t_default,t_own}'::text[]) i;
+		SELECT rencoder_compact('t_run'), rencoder_compact('t_default'),
+			rencoder_compact('t_own')});
 }
 
 # What sessions find is compared with what they see: all rows of before, and those that came.
@@ -345,8 +327,6 @@ foreach my $round (@rounds)
 				"UPDATE t SET n = n + 1 $where",
 				"SAVEPOINT s; DELETE FROM t $where; ROLLBACK TO s; UPDATE t SET $change $where"));
 	}
-	sql("SELECT again((page_of(ctid) & ~127) | $_, page_of(ctid)) FROM t WHERE id = $ids[0]")
-	  foreach rnd(128), rnd(128);
 	maintain($how);
 	if ($how eq 'vacuum')
 	{
@@ -377,7 +357,7 @@ foreach my $round (@rounds)
 		maintain(rnd_pick('vacuum', 'compact')) if rnd(3) == 0;
 	}
 	none_lost($reader, "round $round: " . ($round % 2 ? 'an old snapshot' : 'afterwards'));
-	is(sql('SELECT check_all()'), 4, "round $round: all rows are covered");
+	is(sql('SELECT check_all()'), 3, "round $round: all rows are covered");
 	$reader->quit;
 	$other->quit;
 }

@@ -154,39 +154,5 @@ overwrite($path, 0, $metapage);
 is($node->safe_psql('postgres', q{SET enable_seqscan = off; SELECT v FROM t WHERE v = 5}), '5',
 	'the page as it was');
 
-#
-# An INSERT looks at what is summarized before its own range.  The header of that cannot be read:
-# the rows are inserted.
-#
-$node->safe_psql('postgres', q{
-	CREATE TABLE grown (v int8, filler text) WITH (autovacuum_enabled = off);
-	ALTER TABLE grown ALTER filler SET STORAGE plain;
-	CREATE INDEX grown_v ON grown USING rencoder (v)
-		WITH (storage = filter, pages_per_range = 1, autosummarize = off);
-	INSERT INTO grown SELECT i, repeat('x', 7000) FROM generate_series(1, 127) i;
-	SELECT rencoder_summarize_range('grown_v', 0);
-	INSERT INTO grown SELECT i, repeat('x', 7000) FROM generate_series(128, 129) i;
-	CHECKPOINT});
-$path = index_path($node, 'grown_v');
-$node->stop;
-damage_file($path, sub {
-		my ($data) = @_;
-		my $block = first_page($data, 'header');
-
-		substr($$data, $block * $BLCKSZ, $BLCKSZ) = "\xAA" x $BLCKSZ;
-		return $block;
-	});
-$node->start;
-$node->safe_psql('postgres', 'ALTER INDEX grown_v SET (autosummarize = on)');
-$log = -s $node->logfile;
-my (undef, undef, $err) = $node->psql('postgres',
-	q{INSERT INTO grown SELECT i, repeat('x', 7000) FROM generate_series(130, 134) i});
-is($err, '', 'a header before the range of the row is damaged: no error');
-is($node->safe_psql('postgres', 'SET rencoder.enable_scan = off; SELECT count(*) FROM grown'),
-	'134', 'the rows are inserted');
-@messages = slurp_file($node->logfile, $log) =~
-  /LOG:  could not summarize block ranges of index "grown_v": invalid page/g;
-is(scalar @messages, 1, 'the log says so once');
-
 $node->stop;
 done_testing();

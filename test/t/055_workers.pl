@@ -1,8 +1,8 @@
 # Workers of many databases: never more than rencoder.max_workers, all databases have their turn,
 # and nothing is lost by it.
 #
-# The index has an expression, which no session evaluates for rows of others: what is summarized
-# was summarized by a worker.
+# The index has an expression, which no session evaluates for rows of others: what is indexed
+# was indexed by a worker.
 use strict;
 use warnings;
 
@@ -14,7 +14,7 @@ use Test::More;
 
 my $node = start_node();
 my $seed = seed();
-my $PUT_OFF = qr/LOG:  put off automatic summarization of index "\w+\.public\.\w+"/;
+my $PUT_OFF = qr/LOG:  put off automatic maintenance of index "\w+\.public\.\w+"/;
 my $PARALLEL = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'";
 my @databases = map { "d$_" } 1 .. 12;
 
@@ -32,7 +32,7 @@ $node->restart;
 sql('CREATE DATABASE base');
 sql("CREATE EXTENSION rencoder; $SCHEMA
 	CREATE INDEX t_slow ON t USING rencoder (slow_in_worker(v))
-		WITH (pages_per_range = 1, storage = filter)", 'base');
+		WITH (pages_per_range = 1)", 'base');
 without_others($node, "CREATE DATABASE $_ TEMPLATE base") foreach @databases;
 
 # The setting, for workers that start from now on.
@@ -50,7 +50,7 @@ sub left
 {
 	my ($dbname) = @_;
 
-	return sql(q{SELECT unsummarized FROM rencoder_candidates('t_slow', 0::int8, 0::int8)},
+	return sql(q{SELECT unindexed FROM rencoder_candidates('t_slow', 0::int8, 0::int8)},
 		$dbname);
 }
 
@@ -58,7 +58,7 @@ sub wait_until_served
 {
 	my ($name, @waiting) = @_;
 	my $served = grep {
-		$node->poll_query_until($_, 'SELECT unsummarized = 0 AND ranges > 0
+		$node->poll_query_until($_, 'SELECT unindexed = 0 AND table_pages > 0
 			FROM rencoder_candidates(\'t_slow\', 0::int8, 0::int8)')
 	} @waiting;
 
@@ -119,7 +119,7 @@ while (%left && $looks-- > 0)
 
 		$most = $workers if $workers > $most;
 		delete $left{$_}
-		  if sql(q{SELECT unsummarized = 0 AND ranges = 80
+		  if sql(q{SELECT unindexed = 0 AND table_pages = 80
 			FROM rencoder_candidates('t_slow', 0::int8, 0::int8)}, $_) eq 't';
 	}
 }

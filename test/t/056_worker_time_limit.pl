@@ -17,19 +17,19 @@ my $gate = $node->background_psql('postgres');
 my $log  = -s $node->logfile;
 make_busy('alone', $gate);
 my $pid     = sql($WORKER_PID);
-my $PUT_OFF = qr/LOG:  put off automatic summarization of index "\w+\.public\.\w+"/;
+my $PUT_OFF = qr/LOG:  put off automatic maintenance of index "\w+\.public\.\w+"/;
 
 # Another table grows: it is served, whatever the first one does.
 sql(q{CREATE TABLE other (v int8, filler text) WITH (fillfactor = 10);
 	ALTER TABLE other ALTER filler SET STORAGE plain;
 	CREATE INDEX other_v ON other USING rencoder (v)
-		WITH (pages_per_range = 1, storage = filter)});
+		WITH (pages_per_range = 1)});
 sql(q{INSERT INTO other SELECT i, repeat('x', 1000) FROM generate_series(1, 60) i});
-wait_until(q{SELECT unsummarized FROM rencoder_candidates('other_v', 0::int8, 0::int8)}, '0',
-	'the other table is summarized');
+wait_until(q{SELECT unindexed FROM rencoder_candidates('other_v', 0::int8, 0::int8)}, '0',
+	'the other table is indexed');
 like(slurp_file($node->logfile, $log), $PUT_OFF, 'the job was put off');
 is(sql($WORKER_PID), $pid, 'by the same worker');
-is(unsummarized('t_slow') > 0, 1, 'the first table waits');
+is(unindexed('t_slow') > 0, 1, 'the first table waits');
 
 # Nobody asks for it again.
 $gate->query_safe('SELECT pg_advisory_unlock(1)');

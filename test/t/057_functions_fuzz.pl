@@ -40,7 +40,7 @@ $node->safe_psql('postgres', q{
 			point(i % 177, i % 180), nullif(i / 7.0, 1), now(), repeat('x', 800)
 		FROM generate_series(1, 4000) i;
 	CREATE INDEX t_run ON fuzz.t USING rencoder (v, s) WITH (pages_per_range = 1);
-	CREATE INDEX t_filter ON fuzz.t USING rencoder (v) WITH (storage = filter, pages_per_range = 1);
+	CREATE INDEX t_filter ON fuzz.t USING rencoder (v) WITH (pages_per_range = 1);
 	CREATE INDEX t_u ON fuzz.t USING rencoder (u);
 	CREATE INDEX t_p ON fuzz.t USING rencoder (p);
 	CREATE INDEX t_n ON fuzz.t USING rencoder (n, at);

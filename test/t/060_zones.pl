@@ -62,8 +62,7 @@ $node->safe_psql('postgres', q{
 foreach my $type (@types)
 {
 	$node->safe_psql('postgres', "CREATE INDEX t_$type ON t USING rencoder (c_$type) "
-		  . 'WITH (pages_per_range = 1, storage = ' . rnd_pick('run', 'filter')
-		  . ', autosummarize = off)');
+		  . 'WITH (pages_per_range = 1, autosummarize = off)');
 }
 
 # Some time, as an expression of SQL: near one of the changes.

@@ -150,7 +150,7 @@ sub crash_after
 	$node->start;
 	$node->safe_psql('postgres', <<~'SQL');
 		UPDATE f SET a = key FROM pool WHERE id > 0 AND k = 1 + id % 100;
-		SELECT rencoder_summarize_new_values('f_a');
+		SELECT rencoder_maintain_index('f_a');
 	SQL
 	is($node->safe_psql('postgres', <<~'SQL'), '', "$name: all rows are found");
 		SELECT ask_all() AS n \gset
@@ -163,14 +163,9 @@ sub crash_after
 	return;
 }
 
-my $filter = 'storage = filter, bits_per_key = 8';
 my $run = 'storage = run, resolution = pages, bits_per_key = 8';
-my $summarize = "rencoder_summarize_new_values('f_a')";
 
-crash_after('ranges of a matrix', $filter, 1200, $summarize);
-crash_after('a new group', $filter, 1280, $summarize);
-crash_after('ranges behind a run', $run, 1200, $summarize);
-crash_after('a new group behind a run', $run, 1280, $summarize);
+crash_after('pages behind the frontier', $run, 1200, "rencoder_maintain_index('f_a')");
 crash_after('a run', $run, 1200, "rencoder_compact('f_a')");
 
 # A page of facts that relies on all of a page of WAL, and not on the header of the next one.

@@ -50,7 +50,7 @@ $node->safe_psql('postgres', q{SET enable_seqscan = off; SET enable_indexscan = 
 	SET enable_indexonlyscan = off; DROP INDEX seen_btree;
 	SELECT count(*) FROM seen WHERE v = 5;});
 ok($node->poll_query_until('postgres',
-		q{SELECT scans > 0 AND ranges > skipped - 1 FROM rencoder_stat_indexes
+		q{SELECT scans > 0 AND table_pages >= pages FROM rencoder_stat_indexes
 		WHERE indexrelname = 'seen_v'}), 'a scan is counted');
 
 # Without the role there is nothing to see, and no error.

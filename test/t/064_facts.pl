@@ -112,10 +112,10 @@ my $SCHEMA = <<~"SQL";
 		false_pages = 60, pages_per_range = 1, autosummarize = off);
 	CREATE INDEX t_parts ON t USING rencoder (w) WITH (storage = run,
 		false_pages = 60, pages_per_range = 2, autosummarize = off);
-	CREATE INDEX t_filter ON t USING rencoder (x) WITH (storage = filter,
-		bits_per_key = 8, pages_per_range = 1, autosummarize = off);
-	CREATE INDEX t_grow ON t USING rencoder (y) WITH (storage = filter,
-		bits_per_key = 8, pages_per_range = 16, autosummarize = off);
+	CREATE INDEX t_filter ON t USING rencoder (x)
+		WITH (bits_per_key = 8, pages_per_range = 1, autosummarize = off);
+	CREATE INDEX t_grow ON t USING rencoder (y)
+		WITH (bits_per_key = 8, pages_per_range = 16, autosummarize = off);
 SQL
 my $fraction = rnd(1000) / 1000;
 $SCHEMA =~ s/SEED/$fraction/;
@@ -184,9 +184,8 @@ sub maintain
 	my $page  = rnd(1100);
 
 	return rnd_pick('VACUUM t', 'VACUUM t', "SELECT rencoder_compact('$index')",
-		"SELECT rencoder_summarize_new_values('$index')",
-		"SELECT rencoder_desummarize_range('$index', $page)",
-		"SELECT rencoder_retune('$index')", 'CHECKPOINT');
+		"SELECT rencoder_maintain_index('$index')",
+		"SELECT rencoder_compact('$index', $page, $page + 1)", 'CHECKPOINT');
 }
 
 sub change

@@ -66,7 +66,7 @@ my $SCHEMA = <<~"SQL";
 		autosummarize = off);
 	CREATE INDEX t_two ON t USING rencoder (few, v) WITH (pages_per_range = 1, autosummarize = off);
 	CREATE INDEX t_s ON t USING rencoder (s) WITH (pages_per_range = 4, autosummarize = off);
-	CREATE INDEX t_filter ON t USING rencoder (x) WITH (storage = filter, pages_per_range = 1,
+	CREATE INDEX t_filter ON t USING rencoder (x) WITH (pages_per_range = 1,
 		autosummarize = off);
 SQL
 my $fraction = rnd(1000) / 1000;
@@ -179,12 +179,11 @@ sub write_beside
 sub maintain
 {
 	my $index = rnd_pick(@INDEXES);
-	my $anew  = $index eq 't_filter' ? 'retune' : 'compact';
 
 	return rnd_pick('VACUUM t', 'VACUUM t', 'VACUUM (INDEX_CLEANUP off) t',
-		'SELECT count(*) FROM t WHERE pad IS NULL', "SELECT rencoder_$anew('$index')",
-		"SELECT rencoder_summarize_new_values('$index')",
-		"SELECT rencoder_desummarize_range('$index', " . rnd(130) . ')', "REINDEX INDEX $index");
+		'SELECT count(*) FROM t WHERE pad IS NULL', "SELECT rencoder_compact('$index')",
+		"SELECT rencoder_maintain_index('$index')",
+		"SELECT rencoder_compact('$index', " . rnd(100) . ', 130)', "REINDEX INDEX $index");
 }
 
 sub step

@@ -174,6 +174,74 @@ test_random(void)
 	tap_ok(right, "each row that was added comes once, in order; of %d lists maybe more", ncoarse);
 }
 
+/* What two lists have in common. */
+static void
+test_keep(void)
+{
+	static uint64_t first[MAX_PAGES][RENC_ROW_WORDS];
+	bool		right = true;
+
+	for (int i = 0; i < 1000 && right; i++)
+	{
+		renc_stretches list[2];
+
+		npages = 1 + (uint32_t) rnd_below(UINT64_C(1) << rnd_below(10));
+		origin = rnd_below(2) ? 0 : UINT32_MAX - MAX_PAGES;
+		counted = most_counted = 0;
+		for (int l = 0; l < 2; l++)
+		{
+			memcpy(first, added, sizeof(added));
+			memset(added, 0, sizeof(added));
+			renc_stretches_begin(&list[l], SIZE_MAX, count_alloc, count_release);
+			for (uint32_t n = (uint32_t) rnd_below(400); n > 0; n--)
+				add_something(&list[l], (uint32_t) rnd_below(npages));
+			renc_stretches_finish(&list[l]);
+		}
+		for (uint32_t page = 0; page < npages; page++)
+			for (int w = 0; w < RENC_ROW_WORDS; w++)
+				added[page][w] &= first[page][w];
+		renc_stretches_keep(&list[0], &list[1]);
+		right = is_right(&list[0], false) && is_found(&list[0]);
+		for (int l = 0; l < 2; l++)
+			renc_stretches_end(&list[l]);
+		right &= counted == 0;
+	}
+	tap_ok(right, "what two lists have in common is left of one");
+}
+
+/* What is left of a list at its bound is coarse, and still in order. */
+static void
+test_keep_at_bound(void)
+{
+	renc_stretches list;
+	renc_stretches other;
+	bool		right = true;
+
+	npages = 1000;
+	origin = 0;
+	memset(added, 0, sizeof(added));
+	counted = most_counted = 0;
+	renc_stretches_begin(&list, 256, count_alloc, count_release);
+	renc_stretches_begin(&other, SIZE_MAX, count_alloc, count_release);
+	renc_stretches_add_pages(&list, 0, npages);
+	for (uint32_t page = 0; page < npages; page++)
+	{
+		for (uint32_t i = 1; i < 100; i += 3)
+		{
+			renc_stretches_add_rows(&other, page, i, i);
+			set_added(page, i, i);
+		}
+	}
+	for (int i = 0; i < 2; i++)
+	{
+		renc_stretches_keep(&list, &other);
+		right &= is_right(&list, true) && is_found(&list);
+	}
+	renc_stretches_end(&list);
+	renc_stretches_end(&other);
+	tap_ok(right && counted == 0, "of a list at its bound maybe more is left, in order");
+}
+
 /* A list that is at its bound takes no more memory, but for the moment it is copied or sorted in. */
 static void
 test_bound(void)
@@ -300,6 +368,8 @@ main(int argc, char **argv)
 {
 	tap_start(argc, argv, "test_stretches");
 	test_random();
+	test_keep();
+	test_keep_at_bound();
 	test_bound();
 	test_again();
 	test_far();

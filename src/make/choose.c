@@ -1,0 +1,534 @@
+/*
+ * choose.c
+ *		What an index needs next.  Of deltas: make_delta.c.
+ *
+ * Each run costs a query a descent.  So where MERGE_RUNS neighbours are of about the same size, or MERGE_QUIET
+ * when no rows come, one takes their place, which is made of the table, since cells do not have whole keys.
+ */
+#include "make/choose.h"
+
+#include "catalog/index.h"
+#include "utils/memutils.h"
+
+#include "base/options.h"
+#include "design/run_samples.h"
+#include "make/make_delta.h"
+#include "make/stale_nulls.h"
+#include "store/pending.h"
+#include "store/run_pages.h"
+#include "table/coder_columns.h"
+
+/* So many neighbours become one, if the largest is not more than SIZES times as large as the others are. */
+#define MERGE_YOUNG		4		/* if that has no more than YOUNG_PAGES */
+#define MERGE_RUNS		8
+#define MERGE_QUIET		3		/* when no rows come */
+#define MERGE_SIZES		4
+#define YOUNG_PAGES		4096
+
+/* No more pages than this are read to merge runs, or a share of the table. */
+#define MERGE_PAGES		262144
+#define MERGE_SHARE		4
+
+/* With more runs, neighbours are merged, however different: deltas want room, too. */
+#define MOST_RUNS		48
+
+/*
+ * A piece is made anew if so much of all rows came to it late: a quarter of the pages, or all of a table
+ * of fewer pages than this.
+ */
+#define PIECES			4
+#define LARGE_PAGES		131072
+#define LATE_PART		20
+
+/* A base run with so many times the rows of the table is worth making anew. */
+#define GONE_ROWS		1.1
+
+/* Pages to make a run of. */
+typedef struct Choice
+{
+	BlockNumber from;
+	BlockNumber to;				/* from: none */
+} Choice;
+
+static const Choice nothing = {0, 0};
+
+bool
+rencoder_choose_is_worth(Relation index, BlockNumber nblocks)
+{
+	return nblocks >= RENCODER_WORTH_PAGES ||
+		(nblocks > 0 && rencoder_options_pages_per_range(index) != 0);
+}
+
+/* ---- Looking ---- */
+
+/* The catalog, and who covers what before the frontier. */
+typedef struct Look
+{
+	Relation	index;
+	BlockNumber nblocks;		/* of the table */
+	bool		quiet;
+	bool		tries;			/* does not wait for other maintainers */
+	RencoderCatalog catalog;
+	int			n;
+	RencoderSegment segment[RENCODER_MAX_SEGMENTS];
+	uint64		late[PIECES];	/* entries of deltas that are needed, by
+								 * pieces, when renew() has counted them */
+} Look;
+
+static void
+look_at_catalog(Look *look)
+{
+	rencoder_catalog_copy(look->index, &look->catalog, NULL, NULL, NULL);
+	look->n = rencoder_catalog_segments(&look->catalog, look->catalog.frontier, look->segment);
+}
+
+static Look *
+begin_look(Relation index, Relation heap)
+{
+	Look	   *look = palloc0(sizeof(Look));
+
+	look->index = index;
+	look->nblocks = RelationGetNumberOfBlocks(heap);
+	look_at_catalog(look);
+	return look;
+}
+
+/* Rows of all LIVE runs that cover pages, or of deltas, as the first column's keys tell. */
+static double
+count_run_rows(const Look *look, bool covers)
+{
+	double		rows = 0;
+
+	for (uint32 i = 0; i < look->catalog.n; i++)
+	{
+		if (rencoder_run_covers(&look->catalog.entry[i]) == covers && look->catalog.entry[i].state == RENCODER_RUN_LIVE)
+			rows += (double) look->catalog.entry[i].first.rows;
+	}
+	return rows;
+}
+
+/* ---- Choosing ---- */
+
+/* Neighbours that are worth merging, "count" of them from the i-th segment on. */
+static bool
+is_tier(const Look *look, int i, int count)
+{
+	uint64		sum = 0;
+	uint64		greatest = 0;
+
+	if (i + count > look->n)
+		return false;
+	for (int k = i; k < i + count; k++)
+	{
+		uint64		npages = look->segment[k].to - look->segment[k].from;
+
+		sum += npages;
+		greatest = Max(greatest, npages);
+	}
+	return greatest * (count - 1) <= (sum - greatest) * MERGE_SIZES;
+}
+
+static Choice
+segments_from(const Look *look, int i, int count)
+{
+	return (Choice)
+	{
+		look->segment[i].from, look->segment[i + count - 1].to
+	};
+}
+
+/* The least neighbours, of MERGE_YOUNG. */
+static Choice
+choose_least_neighbours(const Look *look)
+{
+	Choice		least = nothing;
+
+	for (int i = 0; i + MERGE_YOUNG <= look->n; i++)
+	{
+		Choice		choice = segments_from(look, i, MERGE_YOUNG);
+
+		if (least.to == least.from || choice.to - choice.from < least.to - least.from)
+			least = choice;
+	}
+	return least;
+}
+
+/* Neighbouring runs: the youngest tier comes first. */
+static Choice
+choose_merge(const Look *look)
+{
+	uint32		most = Max(MERGE_PAGES, look->catalog.frontier / MERGE_SHARE);
+
+	for (int i = look->n - MERGE_QUIET; i >= 0; i--)
+	{
+		Choice		young = i + MERGE_YOUNG <= look->n ? segments_from(look, i, MERGE_YOUNG) : nothing;
+		int			count = look->quiet ? MERGE_QUIET :
+			young.to - young.from <= YOUNG_PAGES ? MERGE_YOUNG : MERGE_RUNS;
+
+		if (is_tier(look, i, count) &&
+			segments_from(look, i, count).to - look->segment[i].from <= most)
+			return segments_from(look, i, count);
+	}
+	return look->catalog.n > MOST_RUNS ? choose_least_neighbours(look) : nothing;
+}
+
+/* Pages of a piece of what is covered. */
+static BlockNumber
+piece_pages(const Look *look)
+{
+	BlockNumber frontier = look->catalog.frontier;
+
+	return frontier < LARGE_PAGES ? frontier : (frontier + PIECES - 1) / PIECES;
+}
+
+static Choice
+piece_at(const Look *look, BlockNumber from)
+{
+	return (Choice)
+	{
+		from, Min(from + piece_pages(look), look->catalog.frontier)
+	};
+}
+
+/* Are there so many entries in deltas that some pages may be worth reading again? */
+static bool
+many_are_late(const Look *look)
+{
+	return count_run_rows(look, false) * LATE_PART >
+		count_run_rows(look, true);
+}
+
+/* The piece that most rows came to since it was read, if these are many. */
+static Choice
+choose_late_piece(const Look *look)
+{
+	int			most = 0;
+
+	for (int i = 1; i < PIECES; i++)
+	{
+		if (look->late[i] > look->late[most])
+			most = i;
+	}
+	return (double) look->late[most] * LATE_PART <= count_run_rows(look, true) ? nothing :
+		piece_at(look, most * piece_pages(look));
+}
+
+/* A piece whose run was made first of all. */
+static Choice
+choose_oldest_piece(const Look *look)
+{
+	const RencoderSegment *oldest = NULL;
+
+	for (int i = 0; i < look->n; i++)
+	{
+		const RencoderSegment *s = &look->segment[i];
+
+		if (s->run != NULL && (oldest == NULL || s->run->rank < oldest->run->rank))
+			oldest = s;
+	}
+	return oldest == NULL ? nothing : piece_at(look, oldest->from);
+}
+
+/* Has a run keys by a coder that is not the newest of its column? */
+static bool
+has_old_coder(Relation index, const RencoderRunEntry *run)
+{
+	const char *fault;
+	RencoderRunInfo info = rencoder_run_read_info(index, run, &fault);
+
+	for (int col = 0; info != NULL && col < info->natts; col++)
+	{
+		if (info->column[col].entries > 0 &&
+			info->column[col].coder != rencoder_coder_newest_generation(index, col))
+			return true;
+	}
+	return false;
+}
+
+/* A piece that begins with a run by old coders. */
+static Choice
+choose_old_coder(const Look *look)
+{
+	for (int i = 0; i < look->n && rencoder_key_any_coded(look->index); i++)
+	{
+		if (look->segment[i].run != NULL && has_old_coder(look->index, look->segment[i].run))
+			return piece_at(look, look->segment[i].from);
+	}
+	return nothing;
+}
+
+/* The pages from the frontier on; with a full catalog, neighbours before it, too. */
+static Choice
+choose_tail(const Look *look, BlockNumber to)
+{
+	Choice		choice = {look->catalog.frontier, to};
+	int			taken = 0;
+
+	for (int i = look->n - 1; i >= 0 && look->catalog.n - taken > MOST_RUNS; i--, taken++)
+		choice.from = look->segment[i].from;
+	return to > look->catalog.frontier ? choice : nothing;
+}
+
+/* ---- Doing ---- */
+
+/* The caller has the maintainer lock. */
+static void
+clean_up(Relation index, BlockNumber nblocks)
+{
+	RencoderCatalog *catalog = palloc(sizeof(RencoderCatalog));
+	bool		free = false;
+
+	rencoder_catalog_copy(index, catalog, NULL, NULL, NULL);
+	for (uint32 i = 0; i < catalog->n; i++)
+		free |= catalog->entry[i].state != RENCODER_RUN_LIVE;
+	if (free)
+		rencoder_catalog_free(index, 0);
+	if (catalog->entries_to > Min(catalog->frontier, nblocks))
+	{
+		rencoder_catalog_lower(index, nblocks);
+		rencoder_catalog_publish(index, NULL, 0, 0, NULL, 0, true);
+		rencoder_catalog_free(index, 0);
+	}
+	pfree(catalog);
+}
+
+/* False: somebody else has the lock, and is not waited for. */
+static bool
+lock_maintainer(const Look *look)
+{
+	if (look->tries)
+		return rencoder_meta_try_lock_maintainer(look->index);
+	rencoder_meta_lock_maintainer(look->index);
+	return true;
+}
+
+typedef Choice (*Chooser) (const Look *look);
+
+/*
+ * Makes one run.  The tail of the pending list is closed before the maintainer lock is asked
+ * for (pending.h), and not if nothing is to be done, which is why it is looked for twice.  That
+ * other pages are closed before the table is read does no harm: the cut is lower than it might
+ * be (INV-13).
+ */
+static RencoderMade
+make_one(Look *look, Relation heap, Chooser chooser, bool gives_way)
+{
+	Relation	index = look->index;
+	RencoderMade result = RENCODER_MADE_NOTHING;
+	Choice		choice;
+	uint64		cut;
+
+	look_at_catalog(look);
+	choice = chooser(look);
+	if (choice.to == choice.from)
+		return RENCODER_MADE_NOTHING;
+	cut = rencoder_pending_close(index);
+	if (!lock_maintainer(look))
+		return RENCODER_MADE_NOTHING;
+	clean_up(index, MaxBlockNumber);
+	look_at_catalog(look);
+	choice = chooser(look);
+	if (choice.to != choice.from && choice.from <= look->catalog.frontier)
+		result = rencoder_make_run(index, heap, choice.from, choice.to, cut, gives_way);
+	rencoder_meta_unlock_maintainer(index);
+	return result;
+}
+
+void
+rencoder_choose_clean_up(Relation index)
+{
+	rencoder_meta_lock_maintainer(index);
+	clean_up(index, MaxBlockNumber);
+	rencoder_meta_unlock_maintainer(index);
+}
+
+/*
+ * Sees to it that columns have coders that serve the table: where it has grown by this factor (0: in
+ * any case), or got so many late keys that others may have come in the place of those that a coder
+ * knows.
+ */
+static void
+train_coders(const Look *look, Relation heap, double growth)
+{
+	Relation	index = look->index;
+	RencoderColumnCoders coders;
+	bool		due = growth == 0 || many_are_late(look);
+
+	if (!rencoder_key_any_coded(index) || !rencoder_choose_is_worth(index, look->nblocks) ||
+		!lock_maintainer(look))
+		return;
+	rencoder_columns_train(heap, index, BuildIndexInfo(index), true,
+						   due || rencoder_columns_train_is_due(heap, index, growth), &coders);
+	rencoder_meta_unlock_maintainer(index);
+}
+
+/* Whoever asks says where the tail is to end. */
+static BlockNumber tail_to;
+
+static Choice
+choose_wanted_tail(const Look *look)
+{
+	return choose_tail(look, tail_to);
+}
+
+static RencoderMade
+make_tail(Look *look, Relation heap, BlockNumber to, bool gives_way)
+{
+	tail_to = Min(to, look->nblocks);
+	if (!rencoder_choose_is_worth(look->index, look->nblocks) || tail_to <= look->catalog.frontier)
+		return RENCODER_MADE_NOTHING;
+	train_coders(look, heap, RENCODER_GROWTH_OF_NEW);
+	return make_one(look, heap, choose_wanted_tail, gives_way);
+}
+
+bool
+rencoder_choose_pages(Relation index, Relation heap, BlockNumber from, BlockNumber to)
+{
+	Look	   *look = begin_look(index, heap);
+	uint64		cut;
+	RencoderMade result;
+
+	/* A full catalog would have no room to make one run of several, either. */
+	while (look->catalog.n > MOST_RUNS && make_one(look, heap, choose_merge, false) == RENCODER_MADE_DONE)
+		look_at_catalog(look);
+	cut = rencoder_pending_close(index);
+	rencoder_meta_lock_maintainer(index);
+	clean_up(index, MaxBlockNumber);
+	look_at_catalog(look);
+	result = rencoder_make_run(index, heap, Min(from, look->catalog.frontier), to, cut, false);
+	rencoder_meta_unlock_maintainer(index);
+	return result == RENCODER_MADE_DONE;
+}
+
+/* Reads a piece again that many rows came to; then, or if most of them were read since, deltas lose these. */
+static RencoderMade
+renew(Look *look, Relation heap, bool gives_way)
+{
+	RencoderMade result;
+	double		needed = 0;
+
+	look_at_catalog(look);
+	if (look->catalog.frontier == 0 || !many_are_late(look))
+		return RENCODER_MADE_NOTHING;
+	rencoder_make_delta_count(look->index, piece_pages(look), look->late, PIECES);
+	for (int i = 0; i < PIECES; i++)
+		needed += (double) look->late[i];
+	result = make_one(look, heap, choose_late_piece, gives_way);
+	if (result == RENCODER_MADE_DONE ||
+		(result == RENCODER_MADE_NOTHING && needed < count_run_rows(look, false) / 2))
+		rencoder_make_delta_anew(look->index);
+	return result;
+}
+
+void
+rencoder_choose_in_vacuum(Relation index, Relation heap, bool urgent)
+{
+	Look	   *look = begin_look(index, heap);
+
+	rencoder_meta_lock_maintainer(index);
+	clean_up(index, look->nblocks);
+	rencoder_meta_unlock_maintainer(index);
+	(void) make_tail(look, heap, look->nblocks, false);
+	rencoder_make_delta_at_rest(index, true);
+	if (!urgent)
+	{
+		bool		anew = false;
+
+		look_at_catalog(look);
+		train_coders(look, heap, RENCODER_GROWTH_IN_VACUUM);
+		while (make_one(look, heap, choose_merge, false) == RENCODER_MADE_DONE)
+			;
+		(void) renew(look, heap, false);
+		anew = make_one(look, heap, choose_old_coder, false) == RENCODER_MADE_DONE;
+		if (rencoder_nulls_are_stale(index, heap))
+			anew |= make_one(look, heap, choose_oldest_piece, false) == RENCODER_MADE_DONE;
+		if (anew)
+			rencoder_make_delta_anew(index);
+	}
+	rencoder_meta_lock_maintainer(index);
+	rencoder_pending_free_spares(index);
+	rencoder_meta_unlock_maintainer(index);
+}
+
+RencoderMade
+rencoder_choose_step(Relation index, Relation heap, const RencoderDemand *demand)
+{
+	Look	   *look = begin_look(index, heap);
+	RencoderMade result;
+
+	look->quiet = demand->quiet;
+	look->tries = demand->tries;
+	result = make_tail(look, heap, demand->tail_to, demand->gives_way);
+	if (result == RENCODER_MADE_NOTHING)
+		result = make_one(look, heap, choose_merge, demand->gives_way);
+	if (result == RENCODER_MADE_NOTHING && demand->renew)
+		result = renew(look, heap, demand->gives_way);
+	return result;
+}
+
+/* ---- All of the table ---- */
+
+/* The rows that a run has, in the column that has most; 0: it has gone meanwhile. */
+static double
+count_rows(Relation index, const RencoderRunEntry *entry)
+{
+	const char *fault;
+	RencoderRunInfo info = rencoder_run_read_info(index, entry, &fault);
+	double		most = 0;
+
+	for (int col = 0; info != NULL && col < info->natts; col++)
+		most = Max(most, (double) info->column[col].rows +
+				   (double) info->column[rencoder_run_null_tree(info->natts, col)].rows);
+	return most;
+}
+
+/* Has the table, as its statistics say, so few rows by now that many of the run's have gone? */
+static bool
+many_rows_have_gone(const Look *look, Relation heap, const RencoderRunEntry *entry)
+{
+	double		rows = (RelationGetIndexPredicate(look->index) != NIL ? look->index : heap)->rd_rel->reltuples;
+	double		pages = heap->rd_rel->relpages;
+
+	return rows >= 0 && pages > 0 && count_rows(look->index, entry) >
+		rows / pages * look->nblocks * GONE_ROWS;
+}
+
+/*
+ * Is the index one base run of all of the table, as the options and the coders want it, and nothing
+ * late beside it?  Then to write it again would gain nothing.
+ */
+static bool
+is_compact(const Look *look, Relation heap)
+{
+	const RencoderRunEntry *run = &look->catalog.entry[0];
+
+	return look->catalog.n == 1 && look->n == 1 && look->segment[0].run == run &&
+		run->to >= look->nblocks && run->stamp == rencoder_run_samples_stamp(look->index) &&
+		rencoder_pending_is_empty(look->index) && choose_old_coder(look).to == 0 &&
+		!many_rows_have_gone(look, heap, run) &&
+		!(rencoder_key_any_coded(look->index) &&
+		  rencoder_columns_train_is_due(heap, look->index, RENCODER_GROWTH_IN_VACUUM));
+}
+
+static Choice
+choose_everything(const Look *look)
+{
+	return (Choice)
+	{
+		0, look->nblocks
+	};
+}
+
+BlockNumber
+rencoder_choose_all(Relation index, Relation heap)
+{
+	Look	   *look = begin_look(index, heap);
+
+	if (!rencoder_choose_is_worth(index, look->nblocks) || is_compact(look, heap))
+		return 0;
+	train_coders(look, heap, 0);
+	rencoder_meta_lock_maintainer(index);
+	clean_up(index, look->nblocks);
+	rencoder_meta_unlock_maintainer(index);
+	return make_one(look, heap, choose_everything, false) == RENCODER_MADE_DONE ? look->nblocks : 0;
+}

@@ -1,0 +1,157 @@
+/*
+ * make_run.c
+ *		Reading pages of a table in use for a base run: the one verb of maintenance.
+ *
+ * The order of what is done here is what INV-3 relies on: the tail of the pending list was closed, whose
+ * number is the cut; the catalog says that rows of these pages are entries from now on; only then the size
+ * of the table is asked for, and the table read.  So a row was in place before the reading, or its inserter
+ * looks at the catalog later, and leaves an entry behind the cut.
+ */
+#include "make/make_run.h"
+
+#include "catalog/index.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "utils/memutils.h"
+
+#include "base/options.h"
+#include "design/run_samples.h"
+#include "make/make_delta.h"
+#include "make/make_matrices.h"
+#include "table/heap_read.h"
+
+/* Pages that are read at once, before others are looked after. */
+#define PIECE	256
+
+static void
+load_newest_coders(RencoderReadRows *rows)
+{
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(rows->index); col++)
+		rencoder_columns_load_coders(rows->index, col,
+									 rencoder_coder_newest_generation(rows->index, col), &rows->coders);
+}
+
+/*
+ * How many locks on the table were asked for, granted or not, that are in the lock table: those of
+ * readers and writers are not, until somebody wants one that conflicts with theirs.
+ */
+static int
+count_lock_requests(Relation heap)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_RELATION(tag, heap->rd_lockInfo.lockRelId.dbId, heap->rd_lockInfo.lockRelId.relId);
+	return LockWaiterCount(&tag);
+}
+
+/* Between two parts of a reading. */
+typedef struct Pause
+{
+	Relation	index;
+	Relation	heap;
+	uint64		cut;
+	uint32		number;			/* of the run that is made */
+	bool		gives_way;
+	int			requests;		/* of locks on the table, when it began */
+} Pause;
+
+/* Makes deltas of what has come meanwhile; false if the reading is to give way. */
+static bool
+pause_reading(void *arg)
+{
+	const Pause *pause = (const Pause *) arg;
+
+	rencoder_make_delta_meanwhile(pause->index, pause->cut, pause->number);
+	return !pause->gives_way || count_lock_requests(pause->heap) <= pause->requests;
+}
+
+/* Reads the pages [from, end); false if it gives way: then there are no sorters. */
+static bool
+read_pages(RencoderReadRows *rows, BlockNumber from, BlockNumber end, Pause *pause)
+{
+	uint64		block = from;
+
+	rows->places = rencoder_heap_choose_places(rows->heap, rows->index, from, end);
+	rencoder_read_rows_begin(rows, rencoder_options_sort_memory(), end, NULL, 0);
+	while (block < end)
+	{
+		rencoder_read_rows(rows, (BlockNumber) block, (BlockNumber) Min(end - block, PIECE));
+		block += PIECE;
+		if (block < end && !pause_reading(pause))
+		{
+			rencoder_read_rows_give_up(rows);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Reads and writes the run; false if it gives way. */
+static bool
+write_run(RencoderReadRows *rows, RencoderRunWriter *writer, BlockNumber from, BlockNumber to,
+		  BlockNumber nblocks, Pause *pause)
+{
+	BlockNumber end = Max(Min(to, nblocks), from);
+
+	if (!rencoder_options_use_runs(rows->index))
+		return rencoder_make_matrices(rows, writer, from, to, end, pause_reading, pause);
+	if (!read_pages(rows, from, end, pause))
+		return false;
+	rencoder_read_rows_write(rows, writer, from, end - from, nblocks, false);
+	return true;
+}
+
+/* In a memory context of its own. */
+static RencoderMade
+make_run_of_pages(RencoderReadRows *rows, BlockNumber from, BlockNumber to, uint64 cut, bool gives_way)
+{
+	Relation	index = rows->index;
+	RencoderRunWriter *writer =
+		rencoder_run_writer_begin(index, rencoder_options_use_runs(index) ? RENCODER_RUN_BASE :
+								  RENCODER_RUN_MATRIX, from, to, cut, true);
+	Pause		pause = {.index = index,.heap = rows->heap,.cut = cut};
+	RencoderNewRun made;
+	BlockNumber nblocks;
+
+	if (writer == NULL)
+		return RENCODER_MADE_NOTHING;
+	nblocks = RelationGetNumberOfBlocks(rows->heap);
+	load_newest_coders(rows);
+	pause.number = rencoder_run_writer_number(writer);
+	pause.gives_way = gives_way;
+	pause.requests = count_lock_requests(rows->heap);
+	if (!write_run(rows, writer, from, to, nblocks, &pause))
+	{
+		rencoder_catalog_free(index, 0);
+		rencoder_catalog_lower(index, MaxBlockNumber);
+		return RENCODER_MADE_WAITED_FOR;
+	}
+	rencoder_run_writer_finish(writer, &made);
+	made.horizon = rows->horizon;
+	made.stamp = rencoder_run_samples_stamp(index);
+	rencoder_catalog_publish(index, &made, 1, 0, NULL, 0, true);
+	rencoder_catalog_free(index, 0);
+	return RENCODER_MADE_DONE;
+}
+
+RencoderMade
+rencoder_make_run(Relation index, Relation heap, BlockNumber from, BlockNumber to, uint64 cut,
+				  bool gives_way)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder make run",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	RencoderReadRows *rows = palloc0(sizeof(RencoderReadRows));
+	RencoderMade result;
+
+	rows->heap = heap;
+	rows->index = index;
+	rows->indexInfo = BuildIndexInfo(index);
+	rows->indexInfo->ii_Concurrent = false; /* any version visible, not a
+											 * snapshot */
+	rows->in_use = true;
+	result = make_run_of_pages(rows, from, to, cut, gives_way);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return result;
+}

@@ -1,0 +1,180 @@
+/*
+ * growth.c
+ *		The inserting session's part in the maintenance of a table that grows.
+ *
+ * A worker does it, if it can be had.  Inserting sessions do it themselves
+ * where a worker could not see the rows (temporary tables; tables and indexes
+ * that this transaction has created or truncated; when it commits, it asks the
+ * worker for what is left of them), and where none can be started.  They do so only
+ *
+ *	- under the maintainer lock, if they get it without waiting;
+ *	- for plain columns: a function of an expression or predicate that fails
+ *	  for another session's row must not fail this session's.
+ *
+ * All of it is done within a subtransaction, so that no damaged page, full disk or other misfortune on
+ * the way fails the INSERT, which has nothing to do with it.
+ */
+#include "worker/growth.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+
+#include "base/options.h"
+#include "base/subtransaction.h"
+#include "make/choose.h"
+#include "make/make_delta.h"
+#include "worker/worker_queue.h"
+
+/*
+ * A session makes a run itself of so many pages, or of a share of what is before them if that is less, and
+ * of so many at most, so that an INSERT does not take as long as the work of hours that was left undone.
+ */
+#define INLINE_PAGES			256
+#define INLINE_SHARE			4
+#define INLINE_MOST				4096
+
+/*
+ * A session makes a delta itself when so many pages are pending and there is no worker to be
+ * had, or many times as many though there is one.
+ */
+#define INLINE_PENDING			32
+#define LATE_PENDING			128
+
+/* It merges so many pages of deltas with it. */
+#define INLINE_MERGED			1024
+
+/* One transaction's new indexes that it asks for by name; else it asks for all there are. */
+#define MAX_NEW_INDEXES			64
+
+/* Indexes that the worker cannot see before this transaction commits. */
+static Oid	new_indexes[MAX_NEW_INDEXES];
+static int	nnew_indexes = 0;	/* MAX_NEW_INDEXES + 1: there are more */
+
+/* Can the worker of the database see the index' pages, and has it a right to? */
+static bool
+worker_can_see(Relation index)
+{
+	return !RelationUsesLocalBuffers(index) && !rencoder_new_in_transaction(index);
+}
+
+/*
+ * The transaction has ended.  When it has committed, the worker can see what is new; it
+ * waits for the locks, and finds nothing of what a subtransaction took back.  Nothing
+ * here may raise an error: rencoder_worker_queue_prepare().
+ */
+static void
+ask_after_commit(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PARALLEL_PRE_COMMIT ||
+		event == XACT_EVENT_PRE_PREPARE)
+		return;
+	if (event == XACT_EVENT_COMMIT && nnew_indexes > MAX_NEW_INDEXES)
+		(void) rencoder_worker_queue_put(InvalidOid, false);
+	else if (event == XACT_EVENT_COMMIT)
+	{
+		for (int i = 0; i < nnew_indexes; i++)
+			(void) rencoder_worker_queue_put(new_indexes[i], false);
+	}
+	nnew_indexes = 0;
+}
+
+/* Whatever is left of an index that is new in this transaction is for the worker then. */
+static void
+remember_new_index(Relation index)
+{
+	static bool registered = false;
+	int			i = Min(nnew_indexes, MAX_NEW_INDEXES);
+
+	if (RelationUsesLocalBuffers(index) || !rencoder_new_in_transaction(index) ||
+		!rencoder_worker_queue_prepare())
+		return;
+	while (i > 0 && new_indexes[i - 1] != RelationGetRelid(index))
+		i--;
+	if (i > 0)
+		return;
+	if (!registered)
+		RegisterXactCallback(ask_after_commit, NULL);
+	registered = true;
+	if (nnew_indexes < MAX_NEW_INDEXES)
+		new_indexes[nnew_indexes] = RelationGetRelid(index);
+	nnew_indexes = Min(nnew_indexes + 1, MAX_NEW_INDEXES + 1);
+}
+
+static bool
+may_do_it_here(const IndexInfo *indexInfo)
+{
+	return indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL && !IsInParallelMode();
+}
+
+/* A row's look at what is before it. */
+typedef struct RowsLook
+{
+	Relation	index;
+	Relation	heap;
+	BlockNumber page;
+} RowsLook;
+
+/* Makes a run, and another in the place of some, if that is due. */
+static void
+make_run_here(void *arg)
+{
+	const RowsLook *look = (const RowsLook *) arg;
+	RencoderCatalog catalog;
+	RencoderDemand demand = {.tries = true};
+
+	rencoder_catalog_copy(look->index, &catalog, NULL, NULL, NULL);
+	if (look->page < catalog.frontier + Max(Min(INLINE_PAGES, catalog.frontier / INLINE_SHARE),
+											RENCODER_WORTH_PAGES))
+		return;
+	demand.tail_to = Min(look->page, catalog.frontier + INLINE_MOST);
+	if (rencoder_choose_step(look->index, look->heap, &demand) == RENCODER_MADE_DONE)
+	{
+		demand.tail_to = 0;
+		(void) rencoder_choose_step(look->index, look->heap, &demand);
+	}
+}
+
+void
+rencoder_growth_note(Relation index, Relation heap, const IndexInfo *indexInfo, BlockNumber page)
+{
+	RowsLook	look = {index, heap, page};
+
+	/* ii_Concurrent: the second phase of CREATE INDEX CONCURRENTLY. */
+	if (indexInfo->ii_Concurrent || !index->rd_index->indisvalid ||
+		!rencoder_options_autosummarize(index))
+		return;
+	remember_new_index(index);
+	if (!(worker_can_see(index) && rencoder_worker_queue_put(RelationGetRelid(index), false)) &&
+		page % RENCODER_WORTH_PAGES == 0 && may_do_it_here(indexInfo))
+		(void) rencoder_best_effort(make_run_here, &look, index, "make a run");
+}
+
+static void
+make_delta_here(void *arg)
+{
+	Relation	index = (Relation) arg;
+
+	if (!rencoder_meta_try_lock_maintainer(index))
+		return;
+	rencoder_make_delta(index, RENCODER_DELTA_PAGES, INLINE_MERGED, RENCODER_DELTA_BUSY);
+	rencoder_meta_unlock_maintainer(index);
+}
+
+/*
+ * No rows are read, so expressions and predicates do not matter.  The worker is asked each time
+ * that another page is linked: it may have failed.  Where automatic summarization is off the
+ * list must not grow for ever, either: each scan reads it.
+ */
+void
+rencoder_growth_note_pending(Relation index, const IndexInfo *indexInfo, uint64 npages)
+{
+	bool		asked;
+
+	if (npages <= RENCODER_DELTA_PAGES || indexInfo->ii_Concurrent)
+		return;
+	asked = index->rd_index->indisvalid && rencoder_options_autosummarize(index) &&
+		worker_can_see(index) &&
+		rencoder_worker_queue_put(RelationGetRelid(index), true);
+	if (npages >= (asked ? LATE_PENDING : INLINE_PENDING) && !IsInParallelMode())
+		(void) rencoder_best_effort(make_delta_here, index, index, "make a delta");
+}

@@ -1,0 +1,44 @@
+/*
+ * growth.h
+ *		The inserting session's part in the maintenance of a table that grows.
+ */
+#ifndef RENCODER_GROWTH_H
+#define RENCODER_GROWTH_H
+
+#include "base/compat.h"
+
+#include "nodes/execnodes.h"
+#include "storage/itemptr.h"
+
+/*
+ * Is the worker to be told that a row was put at "tid"?  The first row of a page tells, and the first of the
+ * statement on another page, so that not only single-row statements notice.  *told is the greatest page of the
+ * statement by now, 0 at its beginning.
+ */
+static inline bool
+rencoder_growth_due(BlockNumber *told, ItemPointer tid)
+{
+	BlockNumber page = ItemPointerGetBlockNumber(tid);
+	bool		due = ItemPointerGetOffsetNumber(tid) == FirstOffsetNumber ||
+		(page > *told && *told > 0);
+
+	*told = Max(*told, page);
+	return due;
+}
+
+/*
+ * Asks the worker to look, or, where none can be had, makes a run of what is behind the frontier, and is
+ * complete up to "page", if that is much.  Errors of other rows do not get out; those of query cancellation
+ * do.  Locks: no content lock may be held.
+ */
+extern void rencoder_growth_note(Relation index, Relation heap, const IndexInfo *indexInfo,
+								 BlockNumber page);
+
+/*
+ * The session's part in making deltas, when it has linked a page of the pending
+ * list, which has so many pages now: if these are enough, asks the worker, or makes a delta.
+ * Errors and locks likewise.
+ */
+extern void rencoder_growth_note_pending(Relation index, const IndexInfo *indexInfo, uint64 npages);
+
+#endif							/* RENCODER_GROWTH_H */

@@ -1,5 +1,0 @@
-\set r random(0, 1000000)
-BEGIN;
-LOCK TABLE t IN SHARE UPDATE EXCLUSIVE MODE;
-SELECT rencoder_note_tail(some_index(:r));
-COMMIT;
