@@ -218,7 +218,7 @@ $log = -s $node->logfile;
 my $statement = take_places(4);
 sql("SELECT grow(40, $seed)", 'd9');
 ok($node->poll_query_until('postgres', "SELECT pg_read_file('" . $node->logfile
-	  . "', $log, 100000000) LIKE '%put off automatic summ' || 'arization%'"),
+	  . "', $log, 100000000) LIKE '%put off automatic maint' || 'enance%'"),
 	'the worker would leave');
 is(sql($WORKER_PID), $pid, 'but it stays');
 free_places($statement);
