@@ -47,11 +47,11 @@ index_all_rows(void *arg)
 	(void) rencoder_choose_all(v->index, v->heap);
 }
 
-/* What was begun: rows that come to pages that are being read would be entries. */
-static void
-take_back(void *arg)
+/* Has it expressions, which may fail for versions that the second phase does not see? */
+static bool
+may_fail_for_others(Relation index)
 {
-	rencoder_choose_clean_up(((Validation *) arg)->index);
+	return RelationGetIndexExpressions(index) != NIL || RelationGetIndexPredicate(index) != NIL;
 }
 
 /* Reports the TIDs of all rows of the table, and unused ones. */
@@ -82,9 +82,10 @@ report_tids_to_vacuum(const Validation *v, IndexBulkDeleteCallback callback, voi
  * has all versions that anybody may see, as in any index in use, and what comes meanwhile is put
  * in by its inserters: nothing is left to insert.
  *
- * If it fails, as an expression may for a version that the phase itself does not see, no TID is
+ * If an expression fails, as it may for a version that the phase itself does not see, no TID is
  * reported: what has no run is read by all scans, and an error of a row that is seen is
- * raised by the phase.
+ * raised by the phase.  Where there is none, an error is the statement's: else a full disk would leave a
+ * valid index that knows no row.
  */
 IndexBulkDeleteResult *
 rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
@@ -101,11 +102,14 @@ rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 		v.heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false), AccessShareLock);
 		if (v.heap->rd_rel->relam == HEAP_TABLE_AM_OID)
 		{
-			if (rencoder_best_effort(index_all_rows, &v, info->index,
-									 "read all rows"))
-				report_tids_to_vacuum(&v, callback, callback_state);
+			bool		done = true;
+
+			if (may_fail_for_others(info->index))
+				done = rencoder_best_effort(index_all_rows, &v, info->index, "read all rows");
 			else
-				(void) rencoder_best_effort(take_back, &v, info->index, "clean up");
+				index_all_rows(&v);
+			if (done)
+				report_tids_to_vacuum(&v, callback, callback_state);
 		}
 		table_close(v.heap, AccessShareLock);
 	}

@@ -93,15 +93,32 @@ begin_look(Relation index, Relation heap)
 	return look;
 }
 
-/* Rows of all LIVE runs that cover pages, or of deltas, as the first column's keys tell. */
+/* Rows that runs have on the pages that they cover, about, as the first column's keys tell. */
 static double
-count_run_rows(const Look *look, bool covers)
+count_base_rows(const Look *look)
+{
+	double		rows = 0;
+
+	for (int i = 0; i < look->n; i++)
+	{
+		const RencoderSegment *s = &look->segment[i];
+
+		if (s->run != NULL)
+			rows += (double) s->run->first.rows * (s->to - s->from) / (s->run->to - s->run->from);
+	}
+	return rows;
+}
+
+/* Entries of all deltas, likewise. */
+static double
+count_delta_rows(const Look *look)
 {
 	double		rows = 0;
 
 	for (uint32 i = 0; i < look->catalog.n; i++)
 	{
-		if (rencoder_run_covers(&look->catalog.entry[i]) == covers && look->catalog.entry[i].state == RENCODER_RUN_LIVE)
+		if (look->catalog.entry[i].kind == RENCODER_RUN_DELTA &&
+			look->catalog.entry[i].state == RENCODER_RUN_LIVE)
 			rows += (double) look->catalog.entry[i].first.rows;
 	}
 	return rows;
@@ -194,8 +211,7 @@ piece_at(const Look *look, BlockNumber from)
 static bool
 many_are_late(const Look *look)
 {
-	return count_run_rows(look, false) * LATE_PART >
-		count_run_rows(look, true);
+	return count_delta_rows(look) * LATE_PART > count_base_rows(look);
 }
 
 /* The piece that most rows came to since it was read, if these are many. */
@@ -209,7 +225,7 @@ choose_late_piece(const Look *look)
 		if (look->late[i] > look->late[most])
 			most = i;
 	}
-	return (double) look->late[most] * LATE_PART <= count_run_rows(look, true) ? nothing :
+	return (double) look->late[most] * LATE_PART <= count_base_rows(look) ? nothing :
 		piece_at(look, most * piece_pages(look));
 }
 
@@ -334,14 +350,6 @@ make_one(Look *look, Relation heap, Chooser chooser, bool gives_way)
 	return result;
 }
 
-void
-rencoder_choose_clean_up(Relation index)
-{
-	rencoder_meta_lock_maintainer(index);
-	clean_up(index, MaxBlockNumber);
-	rencoder_meta_unlock_maintainer(index);
-}
-
 /*
  * Sees to it that columns have coders that serve the table: where it has grown by this factor (0: in
  * any case), or got so many late keys that others may have come in the place of those that a coder
@@ -400,23 +408,45 @@ rencoder_choose_pages(Relation index, Relation heap, BlockNumber from, BlockNumb
 	return result == RENCODER_MADE_DONE;
 }
 
-/* Reads a piece again that many rows came to; then, or if most of them were read since, deltas lose these. */
+/* Counts the entries of deltas that are needed, by pieces. */
+static void
+count_late(Look *look)
+{
+	look_at_catalog(look);
+	rencoder_make_delta_count(look->index, piece_pages(look), look->late, PIECES);
+}
+
+/*
+ * Writes the deltas anew, without entries that are not needed any more, where these are more than half, by
+ * the last count: to write them takes more than to read the pages of as many rows.
+ */
+static void
+drop_needless_entries(Look *look)
+{
+	double		needed = 0;
+
+	for (int i = 0; i < PIECES; i++)
+		needed += (double) look->late[i];
+	if (needed < count_delta_rows(look) / 2)
+		rencoder_make_delta_anew(look->index);
+}
+
+/* Reads a piece again that many rows came to. */
 static RencoderMade
 renew(Look *look, Relation heap, bool gives_way)
 {
 	RencoderMade result;
-	double		needed = 0;
 
 	look_at_catalog(look);
 	if (look->catalog.frontier == 0 || !many_are_late(look))
 		return RENCODER_MADE_NOTHING;
-	rencoder_make_delta_count(look->index, piece_pages(look), look->late, PIECES);
-	for (int i = 0; i < PIECES; i++)
-		needed += (double) look->late[i];
+	count_late(look);
 	result = make_one(look, heap, choose_late_piece, gives_way);
-	if (result == RENCODER_MADE_DONE ||
-		(result == RENCODER_MADE_NOTHING && needed < count_run_rows(look, false) / 2))
-		rencoder_make_delta_anew(look->index);
+	if (result == RENCODER_MADE_WAITED_FOR)
+		return result;
+	if (result == RENCODER_MADE_DONE)
+		count_late(look);
+	drop_needless_entries(look);
 	return result;
 }
 
@@ -443,7 +473,10 @@ rencoder_choose_in_vacuum(Relation index, Relation heap, bool urgent)
 		if (rencoder_nulls_are_stale(index, heap))
 			anew |= make_one(look, heap, choose_oldest_piece, false) == RENCODER_MADE_DONE;
 		if (anew)
-			rencoder_make_delta_anew(index);
+		{
+			count_late(look);
+			drop_needless_entries(look);
+		}
 	}
 	rencoder_meta_lock_maintainer(index);
 	rencoder_pending_free_spares(index);

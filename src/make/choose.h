@@ -29,9 +29,6 @@ extern BlockNumber rencoder_choose_all(Relation index, Relation heap);
  */
 extern bool rencoder_choose_pages(Relation index, Relation heap, BlockNumber from, BlockNumber to);
 
-/* Frees what crashes and errors left, and what is not needed any more. */
-extern void rencoder_choose_clean_up(Relation index);
-
 /* All that VACUUM does.  "urgent": only what cannot wait. */
 extern void rencoder_choose_in_vacuum(Relation index, Relation heap, bool urgent);
 

@@ -15,13 +15,14 @@
 #include "utils/memutils.h"
 
 #include "base/options.h"
+#include "base/subtransaction.h"
 #include "design/run_samples.h"
 #include "make/make_delta.h"
 #include "make/make_matrices.h"
 #include "table/heap_read.h"
 
 /* Pages that are read at once, before others are looked after. */
-#define PIECE	256
+#define PIECE	64
 
 static void
 load_newest_coders(RencoderReadRows *rows)
@@ -31,17 +32,23 @@ load_newest_coders(RencoderReadRows *rows)
 									 rencoder_coder_newest_generation(rows->index, col), &rows->coders);
 }
 
-/*
- * How many locks on the table were asked for, granted or not, that are in the lock table: those of
- * readers and writers are not, until somebody wants one that conflicts with theirs.
- */
 static int
-count_lock_requests(Relation heap)
+count_relation_locks(Relation rel)
 {
 	LOCKTAG		tag;
 
-	SET_LOCKTAG_RELATION(tag, heap->rd_lockInfo.lockRelId.dbId, heap->rd_lockInfo.lockRelId.relId);
+	SET_LOCKTAG_RELATION(tag, rel->rd_lockInfo.lockRelId.dbId, rel->rd_lockInfo.lockRelId.relId);
 	return LockWaiterCount(&tag);
+}
+
+/*
+ * How many locks on table and index were asked for, granted or not, that are in the lock table: those of
+ * readers and writers are not, until somebody wants one that conflicts with theirs.
+ */
+static int
+count_lock_requests(Relation heap, Relation index)
+{
+	return count_relation_locks(heap) + count_relation_locks(index);
 }
 
 /* Between two parts of a reading. */
@@ -52,7 +59,7 @@ typedef struct Pause
 	uint64		cut;
 	uint32		number;			/* of the run that is made */
 	bool		gives_way;
-	int			requests;		/* of locks on the table, when it began */
+	int			requests;		/* of locks, when it began */
 } Pause;
 
 /* Makes deltas of what has come meanwhile; false if the reading is to give way. */
@@ -62,7 +69,7 @@ pause_reading(void *arg)
 	const Pause *pause = (const Pause *) arg;
 
 	rencoder_make_delta_meanwhile(pause->index, pause->cut, pause->number);
-	return !pause->gives_way || count_lock_requests(pause->heap) <= pause->requests;
+	return !pause->gives_way || count_lock_requests(pause->heap, pause->index) <= pause->requests;
 }
 
 /* Reads the pages [from, end); false if it gives way: then there are no sorters. */
@@ -101,7 +108,17 @@ write_run(RencoderReadRows *rows, RencoderRunWriter *writer, BlockNumber from, B
 	return true;
 }
 
-/* In a memory context of its own. */
+/* What is asked for, and what has become of it. */
+typedef struct Order
+{
+	RencoderReadRows rows;
+	BlockNumber from;
+	BlockNumber to;
+	uint64		cut;
+	bool		gives_way;
+	RencoderMade result;
+} Order;
+
 static RencoderMade
 make_run_of_pages(RencoderReadRows *rows, BlockNumber from, BlockNumber to, uint64 cut, bool gives_way)
 {
@@ -119,11 +136,11 @@ make_run_of_pages(RencoderReadRows *rows, BlockNumber from, BlockNumber to, uint
 	load_newest_coders(rows);
 	pause.number = rencoder_run_writer_number(writer);
 	pause.gives_way = gives_way;
-	pause.requests = count_lock_requests(rows->heap);
+	pause.requests = count_lock_requests(rows->heap, index);
 	if (!write_run(rows, writer, from, to, nblocks, &pause))
 	{
-		rencoder_catalog_free(index, 0);
 		rencoder_catalog_lower(index, MaxBlockNumber);
+		rencoder_catalog_free(index, 0);
 		return RENCODER_MADE_WAITED_FOR;
 	}
 	rencoder_run_writer_finish(writer, &made);
@@ -134,6 +151,20 @@ make_run_of_pages(RencoderReadRows *rows, BlockNumber from, BlockNumber to, uint
 	return RENCODER_MADE_DONE;
 }
 
+static void
+fill_order(void *arg)
+{
+	Order	   *order = (Order *) arg;
+
+	order->result = make_run_of_pages(&order->rows, order->from, order->to, order->cut,
+									  order->gives_way);
+}
+
+/*
+ * If it fails, the pages behind the frontier want no entries any more: these need space, for want of which
+ * the reading may have failed, and an INSERT would.  A subtransaction lets go of all that the
+ * reading held.  In parallel mode there is none, and after FATAL nobody to do it: the next maintainer does.
+ */
 RencoderMade
 rencoder_make_run(Relation index, Relation heap, BlockNumber from, BlockNumber to, uint64 cut,
 				  bool gives_way)
@@ -141,16 +172,30 @@ rencoder_make_run(Relation index, Relation heap, BlockNumber from, BlockNumber t
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder make run",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	RencoderReadRows *rows = palloc0(sizeof(RencoderReadRows));
+	Order	   *order = palloc0(sizeof(Order));
+	ErrorData  *error = NULL;
 	RencoderMade result;
 
-	rows->heap = heap;
-	rows->index = index;
-	rows->indexInfo = BuildIndexInfo(index);
-	rows->indexInfo->ii_Concurrent = false; /* any version visible, not a
-											 * snapshot */
-	rows->in_use = true;
-	result = make_run_of_pages(rows, from, to, cut, gives_way);
+	order->rows.heap = heap;
+	order->rows.index = index;
+	order->rows.indexInfo = BuildIndexInfo(index);
+	order->rows.indexInfo->ii_Concurrent = false;	/* any version visible, not
+													 * a snapshot */
+	order->rows.in_use = true;
+	order->from = from;
+	order->to = to;
+	order->cut = cut;
+	order->gives_way = gives_way;
+	if (rencoder_may_begin_subtransaction())
+		error = rencoder_subtransaction(fill_order, order);
+	else
+		fill_order(order);
+	if (error != NULL)
+	{
+		rencoder_catalog_lower(index, MaxBlockNumber);
+		ReThrowError(error);
+	}
+	result = order->result;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return result;

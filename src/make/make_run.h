@@ -23,7 +23,8 @@ typedef enum RencoderMade
  * Locks: the caller has the maintainer lock, at least RowExclusiveLock on table and index, no content lock.
  * Runs user code of expression indexes: the caller sets the table owner's user id.  Memory:
  * maintenance_work_mem.  WAL: rencoder_catalog_begin(), the run (run_pages.h), rencoder_catalog_publish()
- * and rencoder_catalog_free().  An error leaves the run BUILDING.
+ * and rencoder_catalog_free().  An error gives
+ * the run up (rencoder_catalog_lower()).
  */
 extern RencoderMade rencoder_make_run(Relation index, Relation heap, BlockNumber from, BlockNumber to,
 									  uint64 cut, bool gives_way);

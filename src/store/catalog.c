@@ -490,30 +490,25 @@ rencoder_catalog_lower(Relation index, BlockNumber nblocks)
 {
 	CatalogEdit edit;
 	RencoderCatalog *catalog;
-	bool		building = false;
 
 	begin_catalog_edit(&edit, index, true);
 	catalog = edit.catalog;
+	catalog->entries_to = catalog->frontier = Min(catalog->frontier, nblocks);
 	for (uint32 i = 0; i < catalog->n; i++)
-		building |= catalog->entry[i].state == RENCODER_RUN_BUILDING &&
-			rencoder_run_covers(&catalog->entry[i]);
-	if (!building && catalog->entries_to > Min(catalog->frontier, nblocks))
 	{
-		catalog->entries_to = catalog->frontier = Min(catalog->frontier, nblocks);
-		for (uint32 i = 0; i < catalog->n; i++)
-		{
-			RencoderRunEntry *run = &catalog->entry[i];
+		RencoderRunEntry *run = &catalog->entry[i];
 
-			if (run->state != RENCODER_RUN_LIVE || !rencoder_run_covers(run) || run->to <= nblocks)
-				continue;
-			if (run->from >= nblocks)
-				run->state = RENCODER_RUN_FREEING;
-			else
-				run->to = nblocks;
-		}
-		(void) drop_needless_runs(catalog);
-		catalog->version++;
+		if (run->state == RENCODER_RUN_BUILDING)
+			run->state = RENCODER_RUN_FREEING;
+		if (run->state != RENCODER_RUN_LIVE || !rencoder_run_covers(run) || run->to <= nblocks)
+			continue;
+		if (run->from >= nblocks)
+			run->state = RENCODER_RUN_FREEING;
+		else
+			run->to = nblocks;
 	}
+	(void) drop_needless_runs(catalog);
+	catalog->version++;
 	finish_catalog_edit(&edit);
 }
 

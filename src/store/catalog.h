@@ -29,7 +29,7 @@
  *                 pages written,                   no page is left that it covers, or newer
  *                 each extent noted first          runs have its entries: version rises
  *      BUILDING ----------------------> LIVE ----------------------------> FREEING ---> gone
- *         +---------- left by a crash or an error: freed like FREEING ---------^
+ *         +---------- given up, or left by a crash: freed like FREEING --------^
  */
 #ifndef RENCODER_CATALOG_H
 #define RENCODER_CATALOG_H
@@ -136,10 +136,11 @@ extern void rencoder_catalog_publish(Relation index, const RencoderNewRun *made,
 									 const uint32 *replaced, int nreplaced, bool log);
 
 /*
- * Lowers the frontier to the size of the table, and entries_to to the frontier, if nothing is BUILDING: runs
- * that lie behind it as a whole become FREEING, others end there.  An inserter who has looked before has an entry too many; one who looks
- * later has a row that only later snapshots see, whose scans copy the catalog later.  One record: metapage and
- * list, version + 1.  Maintainer.
+ * Gives up the runs that are BUILDING, which become FREEING, and lowers the frontier to this page, if it is
+ * greater, and entries_to to the frontier: runs that lie behind it as a whole become FREEING, others end
+ * there.  An inserter who has looked before has an entry too many; one who looks later has a row that only
+ * later snapshots see, whose scans copy the catalog later.  Needs no space, so that it is possible where the
+ * want of it was why a run is given up.  One record: metapage and list, version + 1.  Maintainer.
  */
 extern void rencoder_catalog_lower(Relation index, BlockNumber nblocks);
 

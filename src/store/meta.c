@@ -95,18 +95,21 @@ rencoder_meta_get(Relation index)
 bool
 rencoder_meta_takes_entries(Relation index, BlockNumber page)
 {
+	const RencoderMetaPageData *meta;
 	RencoderCache *cache;
 	Buffer		buf;
+	bool		takes;
 
 	(void) rencoder_meta_get(index);
 	cache = (RencoderCache *) index->rd_amcache;
-	if (page < cache->entries_to)
+	if (page < cache->frontier)
 		return true;
 	buf = rencoder_page_read_recent(index, RENCODER_META_BLKNO, RENCODER_PAGE_META, &cache->buffer);
-	cache->entries_to = Max(cache->entries_to,
-							RencoderPageGetMeta(BufferGetPage(buf))->entries_to);
+	meta = RencoderPageGetMeta(BufferGetPage(buf));
+	cache->frontier = meta->frontier;
+	takes = page < meta->entries_to;
 	UnlockReleaseBuffer(buf);
-	return page < cache->entries_to;
+	return takes;
 }
 
 BlockNumber

@@ -89,7 +89,7 @@ typedef struct RencoderCache
 	RencoderMeta meta;
 	BlockNumber nblocks;		/* of the index, at least: it never becomes
 								 * shorter */
-	BlockNumber entries_to;		/* the greatest seen; that it has fallen costs
+	BlockNumber frontier;		/* as seen last; that it has fallen costs
 								 * entries only (INV-3) */
 	BlockNumber tail;			/* of the pending list: a guess, or
 								 * RENCODER_NO_BLOCK */

@@ -14,8 +14,9 @@ my $node = start_node();
 my $seed = seed();
 
 #
-# DDL meanwhile waits for a turn of the worker at most, which is 256 pages that it reads, of a row
-# each, and is not in the way of the others.  VACUUM does not wait at all.  The worker stands still until the others wait for it.
+# DDL meanwhile waits for a turn of the worker at most, which is 64 pages that it reads, of a row
+# each, and is not in the way of the others.  VACUUM does not wait at all.  The worker stands still
+# until the others wait for it.
 #
 my $gate = $node->background_psql('postgres');
 my $ROWS = 'SELECT last_value FROM slow_calls';
@@ -33,7 +34,7 @@ foreach my $ddl ('ALTER INDEX t_slow SET (autosummarize = off)',
 	$gate->query_safe('SELECT pg_advisory_unlock(1)');
 	finish_sql($session, "$ddl: is done");
 	my $rows = sql('SELECT n FROM rows_then; DROP TABLE rows_then') - $before;
-	cmp_ok($rows, '<=', 512, "$ddl: the worker went on for $rows rows");
+	cmp_ok($rows, '<=', 128, "$ddl: the worker went on for $rows rows");
 	sql("$SESSION SELECT grow(1, $seed)") if $ddl !~ /DROP TABLE/;
 	wait_until($BUSY, '0', "$ddl: the worker leaves it alone");
 	unlike(slurp_file($node->logfile, $log), qr/ERROR|FATAL|PANIC|WARNING/, "$ddl: no errors");
