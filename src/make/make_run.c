@@ -10,6 +10,7 @@
 #include "make/make_run.h"
 
 #include "catalog/index.h"
+#include "catalog/pg_database.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/memutils.h"
@@ -51,6 +52,18 @@ count_lock_requests(Relation heap, Relation index)
 	return count_relation_locks(heap) + count_relation_locks(index);
 }
 
+bool
+rencoder_may_stay_in_database(void)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
+	if (LockAcquire(&tag, RowExclusiveLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
+		return false;
+	LockRelease(&tag, RowExclusiveLock, true);
+	return true;
+}
+
 /* Between two parts of a reading. */
 typedef struct Pause
 {
@@ -69,7 +82,9 @@ pause_reading(void *arg)
 	const Pause *pause = (const Pause *) arg;
 
 	rencoder_make_delta_meanwhile(pause->index, pause->cut, pause->number);
-	return !pause->gives_way || count_lock_requests(pause->heap, pause->index) <= pause->requests;
+	return !pause->gives_way ||
+		(count_lock_requests(pause->heap, pause->index) <= pause->requests &&
+		 rencoder_may_stay_in_database());
 }
 
 /* Reads the pages [from, end); false if it gives way: then there are no sorters. */

@@ -31,7 +31,6 @@
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_database.h"
 #include "commands/dbcommands.h"
 #include "commands/defrem.h"
 #include "pgstat.h"
@@ -40,7 +39,6 @@
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lmgr.h"
-#include "storage/lock.h"
 #include "tcop/tcopprot.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
@@ -52,6 +50,7 @@
 #include "utils/timestamp.h"
 
 #include "base/options.h"
+#include "make/make_run.h"
 #include "store/open_index.h"
 #include "worker/worker_job.h"
 #include "worker/worker_queue.h"
@@ -92,24 +91,6 @@ static TimeoutId limit;
 static Oid	limited_index;
 static TimestampTz limited_other_due;
 static volatile sig_atomic_t over;
-
-/*
- * Does nobody want the database without sessions?  DROP DATABASE, ALTER
- * DATABASE .. RENAME or SET TABLESPACE, and CREATE DATABASE with it as
- * template lock it, in a mode that conflicts with that of starting sessions,
- * before they wait for the others to leave.
- */
-static bool
-worker_may_stay(void)
-{
-	LOCKTAG		tag;
-
-	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
-	if (LockAcquire(&tag, RowExclusiveLock, true, true) == LOCKACQUIRE_NOT_AVAIL)
-		return false;
-	LockRelease(&tag, RowExclusiveLock, true);
-	return true;
-}
 
 static void
 add_job(const RencoderJob *request)
@@ -387,7 +368,7 @@ serve_database(void)
 	TimestampTz last = GetCurrentTimestamp();	/* when there was a job */
 
 	turn_began = last;
-	while (worker_may_stay())
+	while (rencoder_may_stay_in_database())
 	{
 		RencoderJob *job;
 		TimestampTz now;
