@@ -37,7 +37,7 @@
 #define REPORT_MS			200
 
 /* So many are there at least, unless they are of one page. */
-#define PIECES				16
+#define PIECES				64
 
 typedef struct Shared
 {
@@ -47,6 +47,7 @@ typedef struct Shared
 	BlockNumber nblocks;		/* that are read */
 	uint32		piece;
 	pg_atomic_uint64 next;		/* the first that nobody has taken */
+	pg_atomic_uint64 read;		/* how many have been read */
 	renc_places places;
 	uint32		coder[INDEX_MAX_KEYS];	/* generations */
 	Size		sort_memory;	/* of a process, in bytes */
@@ -101,7 +102,7 @@ static void
 report_read_blocks(Shared *shared)
 {
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
-								 (int64) Min(pg_atomic_read_u64(&shared->next), shared->nblocks));
+								 (int64) pg_atomic_read_u64(&shared->read));
 }
 
 /* Reads pieces until there are no more. */
@@ -114,13 +115,16 @@ read_pieces(RencoderReadRows *rows, Shared *shared, bool reports)
 	{
 		uint64		first = pg_atomic_fetch_add_u64(&shared->next, shared->piece);
 
+		BlockNumber n;
+
 		if (first >= shared->nblocks)
 			break;
+		n = (BlockNumber) Min(shared->nblocks - first, shared->piece);
+		rencoder_read_rows(rows, (BlockNumber) first, n);
+		(void) pg_atomic_fetch_add_u64(&shared->read, n);
 		if (reports)
 			report_read_blocks(shared);
-		rencoder_read_rows(rows, (BlockNumber) first,
-						   (BlockNumber) Min(shared->nblocks - first, shared->piece));
-		npages += Min(shared->nblocks - first, shared->piece);
+		npages += n;
 	}
 	ereport(DEBUG1,
 			(errmsg_internal("index \"%s\": this process has read %llu pages",
@@ -156,6 +160,7 @@ init_parallel_shared(Shared *shared, const RencoderReadRows *rows, BlockNumber n
 	shared->places = rows->places;
 	memcpy(shared->coder, rows->coders.generation, sizeof(shared->coder));
 	pg_atomic_init_u64(&shared->next, 0);
+	pg_atomic_init_u64(&shared->read, 0);
 	shared->sort_memory = rencoder_options_sort_memory() / nprocesses;
 	SharedFileSetInit(&shared->sorted, seg);
 	ConditionVariableInit(&shared->worker_done);
