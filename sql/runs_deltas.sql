@@ -121,7 +121,8 @@ SELECT rows_of('v > 0', true) = rows_of('v > 0', false) AS same;
 CREATE TABLE half (id int, v int8) WITH (fillfactor = 70, autovacuum_enabled = off);
 INSERT INTO half SELECT i, hashint8extended(i, 0) FROM generate_series(1, 20000) i;
 CREATE INDEX half_idx ON half USING rencoder (v) WITH (pages_per_range = 1, autosummarize = off);
-UPDATE half SET v = hashint8extended(id, 1) WHERE id % 20 = 0 AND id <= 9000 OR id % 20 = 1 AND id > 11000;
+UPDATE half SET v = hashint8extended(id, 1)
+	WHERE id % 20 = 0 AND id <= 9000 OR id % 20 = 1 AND id > 11000;
 VACUUM half;
 DELETE FROM half WHERE id <= 10000 AND id % 20 <> 0;
 CREATE VIEW half_delta AS SELECT run, entries FROM rencoder_runs('half_idx') WHERE kind = 'delta';
@@ -133,7 +134,8 @@ SELECT d.entries, d.run = t.run AS same FROM half_delta d, delta_then t;
 SELECT (ctid::text::point)[0]::int AS further FROM half WHERE id = 11300 \gset
 SELECT rencoder_compact('half_idx', :middle, :further);
 VACUUM half;
-SELECT d.entries BETWEEN 400 AND 449 AS fewer, d.run = t.run AS same FROM half_delta d, delta_then t;
+SELECT d.entries BETWEEN 400 AND 449 AS fewer, d.run = t.run AS same
+	FROM half_delta d, delta_then t;
 SELECT rencoder_index_check('half_idx', true);
 SET enable_seqscan = off;
 SELECT count(*) = 900 AS all_found FROM half h, generate_series(1, 20000) i

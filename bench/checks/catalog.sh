@@ -5,7 +5,8 @@
 #   bash bench/checks/catalog.sh [PART [MILLIONS [SEED]]]
 #
 # PART 1: "resolution = rows" beside "auto" and a btree: size and queries; 2: twenty rounds of
-# retention; 0 (default): both.  MILLIONS (default 1) of rows, 35 to 37 a page.
+# retention; 3: the end of a growing table that queries read; 0 (default): all.  MILLIONS (default 1) of rows,
+# 35 to 37 a page.
 set -euo pipefail
 # shellcheck source=bench/lib/bench.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
@@ -286,11 +287,66 @@ SQL
     bench_sql -q -c 'DROP TABLE t'
 }
 
+# ---------------------------------------------------------------- part 3
+
+# 2,000 rows a second one by one for eight seconds, and so many queries of absent values.
+growing() { # QUERIES
+    local filler=$((8152 / 35 - 68)) from to all pages
+    bench_sql -q <<SQL
+CREATE TABLE t (id int8, a int8, b int8, f text);
+ALTER TABLE t ALTER f SET STORAGE plain;
+INSERT INTO t SELECT i, h, h, repeat('x', $filler)
+FROM (SELECT i, hashint8extended(i, $SEED) AS h FROM generate_series(1, 150000) i) s;
+CREATE INDEX t_a ON t USING rencoder (a);
+VACUUM ANALYZE t;
+CREATE UNLOGGED TABLE asked (index_pages int, heap_pages int);
+CREATE PROCEDURE grow(seconds int, queries int) LANGUAGE plpgsql AS \$\$
+DECLARE
+    began timestamptz := clock_timestamp();
+    pages record;
+BEGIN
+    FOR tick IN 1 .. seconds * 100 LOOP
+        PERFORM pg_sleep(greatest(0, extract(epoch FROM began - clock_timestamp()) + tick / 100.0));
+        FOR i IN tick * 20 .. tick * 20 + 19 LOOP
+            INSERT INTO t VALUES (i, hashint8extended(-i, 5), 0, repeat('x', $filler));
+        END LOOP;
+        COMMIT;
+        FOR q IN 1 .. queries * tick / 100 - queries * (tick - 1) / 100 LOOP
+            pages := bench_pages(bench_explain(format('SELECT f FROM t WHERE a = %s', hashint8extended(tick * 64 + q, 99))));
+            INSERT INTO asked VALUES (pages.index_pages, pages.heap_pages);
+            COMMIT;
+        END LOOP;
+    END LOOP;
+END \$\$;
+SQL
+    from=$(lsn)
+    bench_sql -q -c 'SET enable_seqscan = off' -c 'SET enable_indexscan = off' \
+        -c 'SET rencoder.enable_facts = off' -c "CALL grow(8, $1)"
+    to=$(lsn)
+    read -r all pages <<< "$(wal_of t_a "$from" "$to")"
+    printf '| %s queries/s | %s | WAL a row %s, of it new pages %s | ' "$1" \
+        "$(bench_sql -c "SELECT round(avg(index_pages), 1) || ' + ' || round(avg(heap_pages), 1) || ' (' ||
+            max(index_pages + heap_pages) || ')' FROM asked")" \
+        "$(awk -v n="$all" 'BEGIN { printf "%.1f", n / 16000 }')" "$(awk -v n="$pages" 'BEGIN { printf "%.1f", n / 16000 }')"
+    bench_sql -c "SELECT 'runs ' || count(DISTINCT run) || ', worker CPU ms ' || coalesce((SELECT
+        round(split_part(pg_read_file('/proc/' || pid || '/schedstat'), ' ', 1)::numeric / 1000000)
+        FROM pg_stat_activity WHERE backend_type = 'rencoder worker' LIMIT 1)::text, '-') FROM rencoder_runs('t_a')"
+    bench_sql -q -c "SELECT rencoder_index_check('t_a', true)" >/dev/null
+    bench_sql -q -c 'DROP TABLE t, asked; DROP PROCEDURE grow'
+}
+
+read_tail() {
+    local queries
+    echo '| queries | index + heap pages of a query (most) | bytes |'
+    for queries in 0 20 200; do growing "$queries"; done
+}
+
 main() {
     bench_machine
     functions
     ((PART != 0 && PART != 1)) || resolution
     ((PART != 0 && PART != 2)) || retention
+    ((PART != 0 && PART != 3)) || read_tail
 }
 
 bench_run max_wal_size=16GB wal_keep_size=20GB checkpoint_timeout=1h autovacuum=off jit=off -- "$@"

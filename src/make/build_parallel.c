@@ -37,7 +37,7 @@
 #define REPORT_MS			200
 
 /* So many are there at least, unless they are of one page. */
-#define PIECES				64
+#define PIECES				16
 
 typedef struct Shared
 {
@@ -111,6 +111,7 @@ read_pieces(RencoderReadRows *rows, Shared *shared, bool reports)
 {
 	uint64		npages = 0;
 
+	rows->counter = &shared->read;
 	for (;;)
 	{
 		uint64		first = pg_atomic_fetch_add_u64(&shared->next, shared->piece);
@@ -121,7 +122,6 @@ read_pieces(RencoderReadRows *rows, Shared *shared, bool reports)
 			break;
 		n = (BlockNumber) Min(shared->nblocks - first, shared->piece);
 		rencoder_read_rows(rows, (BlockNumber) first, n);
-		(void) pg_atomic_fetch_add_u64(&shared->read, n);
 		if (reports)
 			report_read_blocks(shared);
 		npages += n;

@@ -67,6 +67,7 @@ typedef struct Look
 	Relation	index;
 	BlockNumber nblocks;		/* of the table */
 	bool		quiet;
+	bool		read;			/* scans come */
 	bool		tries;			/* does not wait for other maintainers */
 	RencoderCatalog catalog;
 	int			n;
@@ -273,16 +274,29 @@ choose_old_coder(const Look *look)
 	return nothing;
 }
 
-/* The pages from the frontier on; with a full catalog, neighbours before it, too. */
+/*
+ * The pages from the frontier on.  With a full catalog, neighbours before it, too; and where scans come, young
+ * runs that are not larger than all of the tail behind them: so each is larger than all behind it, and scans
+ * search few, as with deltas.
+ */
 static Choice
 choose_tail(const Look *look, BlockNumber to)
 {
 	Choice		choice = {look->catalog.frontier, to};
 	int			taken = 0;
 
+	if (to <= look->catalog.frontier)
+		return nothing;
 	for (int i = look->n - 1; i >= 0 && look->catalog.n - taken > MOST_RUNS; i--, taken++)
 		choice.from = look->segment[i].from;
-	return to > look->catalog.frontier ? choice : nothing;
+	for (int i = look->n - 1; i >= 0 && look->read && to - look->segment[i].from <= YOUNG_PAGES; i--)
+	{
+		const RencoderSegment *s = &look->segment[i];
+
+		if (s->to - s->from <= to - s->to)
+			choice.from = Min(choice.from, s->from);
+	}
+	return choice;
 }
 
 /* ---- Doing ---- */
@@ -490,6 +504,7 @@ rencoder_choose_step(Relation index, Relation heap, const RencoderDemand *demand
 	RencoderMade result;
 
 	look->quiet = demand->quiet;
+	look->read = demand->read;
 	look->tries = demand->tries;
 	result = make_tail(look, heap, demand->tail_to, demand->gives_way);
 	if (result == RENCODER_MADE_NOTHING)

@@ -38,6 +38,7 @@ typedef struct RencoderDemand
 	BlockNumber tail_to;		/* pages behind the frontier and before this
 								 * one are to be read; 0: none */
 	bool		quiet;			/* no rows come */
+	bool		read;			/* scans come */
 	bool		renew;			/* pages may be read again that many rows came
 								 * to */
 	bool		gives_way;		/* to others who wait for a lock on the table */

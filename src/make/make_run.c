@@ -194,8 +194,8 @@ rencoder_make_run(Relation index, Relation heap, BlockNumber from, BlockNumber t
 	order->rows.heap = heap;
 	order->rows.index = index;
 	order->rows.indexInfo = BuildIndexInfo(index);
-	order->rows.indexInfo->ii_Concurrent = false;	/* any version visible, not
-													 * a snapshot */
+	order->rows.indexInfo->ii_Concurrent = false;	/* any version visible,
+													 * not a snapshot */
 	order->rows.in_use = true;
 	order->from = from;
 	order->to = to;

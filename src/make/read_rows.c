@@ -67,12 +67,22 @@ rencoder_read_rows_begin(RencoderReadRows *rows, Size memory, BlockNumber end, F
 	begin_row_sorters(rows, memory, (uint32) Min(nplaces, PG_UINT32_MAX), fileset, worker);
 }
 
+/* All pages before this one have been read. */
+static void
+count_read_pages(RencoderReadRows *rows, BlockNumber page)
+{
+	if (rows->counter != NULL && page > rows->counted)
+		(void) pg_atomic_fetch_add_u64(rows->counter, page - rows->counted);
+	rows->counted = page;
+}
+
 static void
 read_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool tupleIsAlive, void *state)
 {
 	RencoderReadRows *rows = (RencoderReadRows *) state;
 	OffsetNumber offset = ItemPointerGetOffsetNumber(tid);
 
+	count_read_pages(rows, ItemPointerGetBlockNumber(tid));
 	rows->place = renc_place_of(&rows->places, ItemPointerGetBlockNumber(tid), offset);
 	rows->most_rows = Max(rows->most_rows, offset);
 	rencoder_columns_collect_row(index, rows->collector, &rows->coders, values, isnull, tupleIsAlive);
@@ -83,8 +93,10 @@ void
 rencoder_read_rows(RencoderReadRows *rows, BlockNumber first, BlockNumber npages)
 {
 	CHECK_FOR_INTERRUPTS();
+	rows->counted = first;
 	rows->heap_tuples += rencoder_heap_read(rows->heap, rows->index, rows->indexInfo, rows->in_use,
 											first, npages, read_row, rows, &rows->horizon);
+	count_read_pages(rows, first + npages);
 	rows->broken_hot_chain |= rows->indexInfo->ii_BrokenHotChain;
 }
 

@@ -22,6 +22,8 @@ typedef struct RencoderReadRows
 								 * counts */
 	RencoderColumnCoders coders;
 	renc_places places;			/* how rows are named */
+	pg_atomic_uint64 *counter;	/* pages that were read are added to it; may
+								 * be NULL */
 
 	/* What was read. */
 	RencoderRunSorter *sorter[RENCODER_MAX_TREES];
@@ -34,6 +36,7 @@ typedef struct RencoderReadRows
 	/* Private. */
 	RencoderCollector *collector;
 	uint32		place;			/* of the row at hand */
+	BlockNumber counted;		/* pages before this one were */
 } RencoderReadRows;
 
 /*

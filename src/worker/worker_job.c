@@ -19,14 +19,13 @@
 #include "store/sample_pages.h"
 #include "store/stats_page.h"
 
-/*
- * Pages behind the frontier that are worth a run: if scans have read as many times so many, if none come, and
- * at most.
- */
-#define READ_PAGES		4
-#define READ_PAID		8
+/* Pages behind the frontier that are worth a run: if scans have read so many, if none come, and at most. */
+#define READ_PAID		2
 #define UNREAD_PAGES	256
 #define LOADED_PAGES	4096
+
+/* Where scans come, they are looked at so often. */
+#define READ_LOOK_MS	25
 
 /* How long they wait at most for as many as LOADED_PAGES. */
 #define WAIT_MS			1000
@@ -130,8 +129,8 @@ tail_to_make(RencoderJob *job, const RencoderCatalog *catalog, BlockNumber nbloc
 		return waiting == 0 ? 0 : end;
 	if (job->scan_rate > 0)
 	{
-		job->paid += job->scan_rate * waiting;
-		return waiting >= READ_PAGES && job->paid >= READ_PAID ? end : 0;
+		job->paid += job->scan_rate * waiting * READ_LOOK_MS / RENCODER_LOOK_MS;
+		return job->paid >= READ_PAID ? end : 0;
 	}
 	if (waiting < UNREAD_PAGES ||
 		(waiting < LOADED_PAGES && job->growth * WAIT_MS / RENCODER_LOOK_MS > UNREAD_PAGES &&
@@ -174,7 +173,10 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	demand.quiet = job_is_quiet(job, &catalog, nblocks);
 	measure_growth(job, nblocks);
 	look_at_scans(job, index, nblocks);
-	shorten_pending(index, job->scan_rate > 0);
+	demand.read = job->scan_rate > 0;
+	if (demand.read)
+		job->pause_ms = READ_LOOK_MS;
+	shorten_pending(index, demand.read);
 	if (demand.quiet)
 		rencoder_make_delta_at_rest(index, false);
 	demand.tail_to = tail_to_make(job, &catalog, nblocks, demand.quiet);

@@ -61,7 +61,9 @@ my @steps = (
 	[ 'one part', 1, q{SELECT rencoder_compact('t_v', 40, 60)} ],
 	[ 'other queries', 0, "SELECT count(rencoder_add_query_sample('t_v', v + 5, v + 12)) FROM t "
 	  . "WHERE id % 40 = 1 AND id > 0" ],
-	[ 'one compaction', 2, "SELECT rencoder_compact('t_v')" ]);
+	[ 'one compaction', 2, "SELECT rencoder_compact('t_v')" ],
+	[ 'cut', 0, "DELETE FROM t WHERE ctid >= '(150,1)'; VACUUM t" ],
+	[ 'one lowering', 3, 'VACUUM t' ]);
 my $all = $ENV{RENCODER_ALL_RECORDS};
 my @targets;
 my $before = lsn();
