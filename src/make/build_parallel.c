@@ -115,7 +115,6 @@ read_pieces(RencoderReadRows *rows, Shared *shared, bool reports)
 	for (;;)
 	{
 		uint64		first = pg_atomic_fetch_add_u64(&shared->next, shared->piece);
-
 		BlockNumber n;
 
 		if (first >= shared->nblocks)
