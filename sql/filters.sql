@@ -100,4 +100,8 @@ VACUUM (TRUNCATE off) nothing;
 SELECT rencoder_compact('nothing_v') > 0 AS compacted;
 SELECT count(*) FROM nothing WHERE v IS NULL;
 SELECT rencoder_index_check('nothing_v', true);
+-- Rows that come late to pages that had none.
+INSERT INTO nothing VALUES (1), (NULL);
+SELECT count(*) FROM nothing WHERE v = 1 OR v IS NULL;
+SELECT rencoder_index_check('nothing_v', true);
 DROP SCHEMA filters CASCADE;

@@ -8,21 +8,22 @@
 
 #include "format/format_filter.h"
 
-/* Reads what a run says of a column of a block; false, with *fault: it is not there. */
+/* The tree of a column that says where the entries are; its root is RENCODER_NO_BLOCK if there are no rows. */
+static const RencoderRunColumn *
+checked_column(const RencoderRunInfoData *info, int col)
+{
+	return &info->column[info->column[col].root != RENCODER_NO_BLOCK ? col :
+						 rencoder_run_null_tree(info->natts, col)];
+}
+
+/* Reads what a run says of a column of a block, where it has rows; false, with *fault: it is not there. */
 static bool
 read_checked_entry(Relation index, const RencoderRunEntry *run, const RencoderRunInfoData *info,
 				   uint32 block, int col, RencoderMatrixEntry *entry, BlockNumber *blkno,
 				   const char **fault)
 {
-	const RencoderRunColumn *column = &info->column[col];
-
-	if (column->root == RENCODER_NO_BLOCK)
-		column = &info->column[rencoder_run_null_tree(info->natts, col)];
-	*blkno = run->info;
-	*fault = "The run has no rows.";
-	return column->root != RENCODER_NO_BLOCK &&
-		rencoder_matrix_read_entry(index, run->number, column, info->natts, block, col, NULL, entry, NULL,
-								   blkno, fault);
+	return rencoder_matrix_read_entry(index, run->number, checked_column(info, col), info->natts, block, col,
+									  NULL, entry, NULL, blkno, fault);
 }
 
 static void
@@ -86,9 +87,10 @@ rencoder_check_matrix_has(Relation index, const RencoderRunEntry *run, const Ren
 	RencoderMatrixEntry entry;
 	RencoderSlab slab;
 
-	if (!read_checked_entry(index, run, info, (uint32) (range / RENC_GROUP_RANGES), col, &entry, blkno, fault))
-		return false;
 	*fault = NULL;
+	if (checked_column(info, col)->root == RENCODER_NO_BLOCK ||
+		!read_checked_entry(index, run, info, (uint32) (range / RENC_GROUP_RANGES), col, &entry, blkno, fault))
+		return false;
 	if (tree >= info->natts)
 		return renc_mask_test(rencoder_set_get(key == RENCODER_RUN_NULL ? entry.has_null : entry.keyless), slot);
 	if (renc_mask_test(rencoder_set_get(entry.keyless), slot) ||
