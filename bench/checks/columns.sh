@@ -61,7 +61,7 @@ END $$;
 
 -- Mean share of the ranges that a column lets through for values that are not there.
 CREATE FUNCTION false_positives(index regclass, absent anyarray) RETURNS numeric LANGUAGE sql AS $$
-    SELECT avg(c.candidates::numeric / c.ranges)
+    SELECT avg(c.pages::numeric / c.table_pages)
     FROM unnest(absent) AS value, rencoder_candidates(index, value, value) AS c
 $$;
 SQL
@@ -100,7 +100,7 @@ DELETE FROM absent_words AS a USING words_en AS w WHERE a.word = w.word;
 CREATE INDEX words_word ON words_en USING rencoder (word) WITH (pages_per_range = 8, bits_per_key = 20, storage = filter);
 SQL
     bench_limit "words_en: candidates for a word that is not there, mean of 1,000" \
-        "$(bench_sql -c "SELECT round(avg(c.candidates), 2)
+        "$(bench_sql -c "SELECT round(avg(c.pages / 8.0), 2)
             FROM (SELECT word FROM absent_words LIMIT 1000) AS a, rencoder_candidates('words_word', a.word, a.word) AS c")" '<=' 2
 }
 
@@ -138,7 +138,7 @@ CREATE INDEX pages_url ON pages USING rencoder (url) WITH (pages_per_range = 8, 
 CREATE INDEX pages_number ON pages USING rencoder (number) WITH (pages_per_range = 8, storage = filter);
 SELECT count(rencoder_add_query_sample('pages_url', url, url)),
     count(rencoder_add_query_sample('pages_number', number, number)) FROM asked;
-SELECT rencoder_retune('pages_url'), rencoder_retune('pages_number');
+SELECT rencoder_compact(i, 0, pg_relation_size('pages') / 8192) FROM unnest('{pages_url,pages_number}'::regclass[]) AS i;
 CREATE TABLE absent AS
 SELECT 'https://www.example.com/' || a.word || '/' || b.word AS url
 FROM generate_series(1, 2000) AS i

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What rencoder_retune() makes of queries that an index has seen, against an index made for the right sample:
+# What rencoder_compact() makes of queries that an index has seen, against an index made for the right sample:
 #
 #   bash bench/checks/learn.sh [MILLIONS [SEED [QUERIES]]]
 #
 # Three workloads, each on an index built without sample: 20,000 queries are run while scans record their intervals,
-# then rencoder_retune() rebuilds the groups while pgbench inserts rows and looks for others.  Counted are the candidate
+# then rencoder_compact() makes all matrices again while pgbench inserts rows and looks for others.  Counted are the
 # ranges of 10,000 other empty queries of the same workload: before, after, and of an index made for a sample of it.
-# Ends with exit code 1 if the retuned index has more than 1.3 times the candidates of the latter, if a client met an
+# Ends with exit code 1 if the index made again has more than 1.3 times the pages of the latter, if a client met an
 # error, or if an answer differs from that of a sequential scan.
 set -euo pipefail
 # shellcheck source=bench/lib/bench.sh
@@ -87,7 +87,7 @@ SQL
 }
 
 # candidates INDEX
-candidates() { bench_sql -c "SELECT round(avg(c.candidates), 3) FROM judges, rencoder_candidates('$1', lo, hi) AS c"; }
+candidates() { bench_sql -c "SELECT round(avg(c.pages), 3) FROM judges, rencoder_candidates('$1', lo, hi) AS c"; }
 
 # What clients do meanwhile.
 write_scripts() {
@@ -118,7 +118,7 @@ try_workload() {
     local name=$1 workload=$2 table=$3 column=$4 condition=$5 look=$6 truth=$7 options=$8
     local same='t.v BETWEEN %s - 1000000000000 AND %s'
     [[ $column == v ]] || same='t.p <@ box(%L::point, %L::point + point(0.1, 0.1))'
-    local before after right seconds groups rebuilt pid errors=0
+    local before after right seconds rebuilt pid errors=0
     bench_sql -q -c "CREATE INDEX learned ON $table USING rencoder ($column) WITH (autosummarize = on, storage = filter$options)"
     # Rows that clients look for.
     bench_sql -q -c "DROP TABLE IF EXISTS known" -c "CREATE TABLE known AS
@@ -129,17 +129,16 @@ try_workload() {
     run_queries "$workload" "$condition" "$table"
     echo
     echo "$name: $(bench_sql -c "SELECT count(*) FROM rencoder_query_samples('learned') WHERE source = 'scan'") of $QUERIES queries were recorded"
-    groups=$(bench_sql -c "SELECT count(*) FROM rencoder_groups('learned')")
     touch "$WORK/go"
     rm -f "$WORK/rounds"
     clients "$look" "$table" &
     pid=$!
     seconds=$(date +%s.%N)
-    rebuilt=$(bench_sql -c "SELECT rencoder_retune('learned')")
+    rebuilt=$(bench_sql -c "SELECT rencoder_compact('learned', 0, pg_relation_size('$table') / 8192)")
     seconds=$(awk -v a="$seconds" -v b="$(date +%s.%N)" 'BEGIN {printf "%.1f", b - a}')
     rm "$WORK/go"
     wait "$pid" || errors=1
-    bench_sql -q -c "SELECT rencoder_summarize_new_values('learned')" >/dev/null
+    bench_sql -q -c "SELECT rencoder_maintain_index('learned')" >/dev/null
     # What the clients inserted may lie in the way.
     draw_judges "$workload" "$condition" "$table" "$truth"
     after=$(candidates learned)
@@ -149,13 +148,13 @@ try_workload() {
     bench_sql -q -c "DROP INDEX learned" \
         -c "CREATE INDEX taught ON $table USING rencoder ($column) WITH (storage = filter$options)" \
         -c "SELECT count(rencoder_add_query_sample('taught', lo, hi)) FROM sample" \
-        -c "SELECT rencoder_retune('taught')" >/dev/null
+        -c "SELECT rencoder_compact('taught', 0, pg_relation_size('$table') / 8192)" >/dev/null
     right=$(candidates taught)
-    echo "candidates of an empty query: $before at first, $after retuned, $right with the right sample" \
-        "($rebuilt of $groups groups in $seconds s, $(($(wc -l <"$WORK/rounds") * 200)) transactions meanwhile)"
+    echo "pages of an empty query: $before at first, $after made again, $right with the right sample" \
+        "($rebuilt pages read in $seconds s, $(($(wc -l <"$WORK/rounds") * 200)) transactions meanwhile)"
     bench_sql -q -c "DROP INDEX taught"
     bench_limit "$name: errors of clients or answers" "$errors" '<=' 0
-    bench_limit "$name: retuned / right sample" "$(awk -v a="$after" -v b="$right" 'BEGIN {print (b > 0) ? a / b : (a > 0 ? 99 : 1)}')" '<=' 1.3
+    bench_limit "$name: made again / right sample" "$(awk -v a="$after" -v b="$right" 'BEGIN {print (b > 0) ? a / b : (a > 0 ? 99 : 1)}')" '<=' 1.3
 }
 
 main() {

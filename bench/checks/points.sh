@@ -24,7 +24,7 @@ COMMIT;
 CREATE INDEX points_p ON points USING rencoder (p) WITH (pages_per_range = 32, storage = filter);
 -- Share of the ranges that boxes visit.
 CREATE FUNCTION visited(side float8, boxes int) RETURNS numeric LANGUAGE sql AS \$\$
-    SELECT avg(c.candidates::numeric / c.ranges) FROM generate_series(1, boxes) AS i,
+    SELECT avg(c.pages::numeric / c.table_pages) FROM generate_series(1, boxes) AS i,
         rencoder_candidates('points_p', point(unit(i, $SEED + 2), unit(i, $SEED + 3)),
             point(unit(i, $SEED + 2) + side, unit(i, $SEED + 3) + side)) AS c
 \$\$;

@@ -74,7 +74,7 @@ CREATE FUNCTION visited(what text, OUT queries bigint, OUT candidates numeric, O
 DECLARE
     col text := (SELECT k.col FROM kinds AS k WHERE kind = what LIMIT 1);
 BEGIN
-    EXECUTE format('SELECT count(*), avg(c.candidates), avg(c.index_pages)
+    EXECUTE format('SELECT count(*), avg(c.pages) / 32, avg(c.index_pages)
         FROM (SELECT * FROM kinds WHERE kind = $1 ORDER BY i LIMIT 3000) AS k,
             rencoder_candidates(%L, lo::%s, hi::%2$s) AS c', 't_' || col,
         (SELECT format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = 't'::regclass AND attname = col))

@@ -100,7 +100,6 @@ draw_samples(trial *seen, const trial_source *source, renc_sample *sample)
 		memset(&sample[i], 0, sizeof(sample[i]));
 		sample[i].lo = seen->interval[i].lo;
 		sample[i].hi = seen->interval[i].hi;
-		sample[i].weight = 1;
 		sample[i].anchor = -1;
 	}
 }
@@ -208,7 +207,7 @@ compare_some(const trial_source *source, const trial *whole, trial *seen,
 	for (int draw = 0; draw < draws; draw++)
 	{
 		draw_samples(seen, source, (renc_sample *) in->sample);
-		renc_trial_init(room = bench_room(in), in);
+		renc_trial_init(room = bench_room(), in);
 		for (int i = 0; i < n; i++)
 		{
 			renc_prediction p;
@@ -303,11 +302,11 @@ search_cell(const bench_group *g, renc_trial_input *in, renc_choice *choice)
 	double		start = bench_seconds();
 
 	in->window_cost = WINDOW_COST;
-	room = bench_search(in, bits_per_key, NULL, BENCH_WORK, choice);
+	room = bench_search(in, bits_per_key, NULL, choice);
 	start = bench_seconds() - start;
 	if (judge_rule)
 	{
-		renc_rule_shape(g->ranges, g->nranges, bits_per_key, &choice->shape);
+		renc_rule_shape(g->ranges, g->nranges, bits_per_key, false, &choice->shape);
 		renc_trial_try_shape(room, &choice->shape, INFINITY, &choice->best);
 	}
 	return start;
@@ -336,7 +335,7 @@ run_cell(const cell *c)
 	draw_samples(&seen, source, sample);
 	in = bench_input(&seen.g, sample, SAMPLES);
 	seconds = search_cell(&seen.g, &in, &choice);
-	renc_rule_shape(seen.g.ranges, seen.g.nranges, bits_per_key, &rule);
+	renc_rule_shape(seen.g.ranges, seen.g.nranges, bits_per_key, false, &rule);
 	compare_predictions(source, &whole, &seen, &in, &r, &missed);
 	judge_cell(source, &whole, &choice.shape, &rule, &best, &v);
 	missed += v.missed;

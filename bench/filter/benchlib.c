@@ -102,31 +102,30 @@ bench_input(const bench_group *g, const renc_sample *sample, size_t nsamples)
 	in.window_cost = RENC_TRIAL_WINDOW_COST;
 	in.sample = sample;
 	in.nsamples = nsamples;
-	in.table_ranges = 1024;
 	in.asked_share = 1;
 	in.max_kw = RENC_SEARCH_ASKED_KW;
 	return in;
 }
 
 renc_trial *
-bench_room(const renc_trial_input *in)
+bench_room(void)
 {
 	static renc_trial *room;
 
 	free(room);
-	room = (renc_trial *) test_alloc(renc_trial_size(in));
+	room = (renc_trial *) test_alloc(renc_trial_size());
 	return room;
 }
 
 renc_trial *
 bench_search(const renc_trial_input *in, double bits_per_key, const renc_shape *from,
-			 double work, renc_choice *choice)
+			 renc_choice *choice)
 {
-	renc_trial *room = bench_room(in);
+	renc_trial *room = bench_room();
 	renc_shape	rule;
 
-	(in->areal ? renc_rule_shape_areal : renc_rule_shape) (in->ranges, in->nranges, bits_per_key, &rule);
-	renc_shape_search(room, in, &rule, from, work, choice);
+	renc_rule_shape(in->ranges, in->nranges, bits_per_key, in->areal, &rule);
+	renc_shape_search(room, in, &rule, from, true, choice);
 
 	return room;
 }

@@ -84,14 +84,10 @@ extern bench_result bench_probe(const bench_group *g, int nranges,
 								const renc_shape *shape, const bench_queries *q,
 								size_t nqueries);
 
-/*
- * Work of a search that takes what it takes, as where queries are known; room for trials of an
- * input, and a search in it.  Both valid until the next call.
- */
-#define BENCH_WORK	4e6
-extern renc_trial *bench_room(const renc_trial_input *in);
+/* Room for trials of an input, and a search in it.  Both valid until the next call. */
+extern renc_trial *bench_room(void);
 extern renc_trial *bench_search(const renc_trial_input *in, double bits_per_key,
-								 const renc_shape *from, double work, renc_choice *choice);
+								 const renc_shape *from, renc_choice *choice);
 
 /* The shape as text; valid until the next call. */
 extern const char *bench_describe(const renc_shape *shape);

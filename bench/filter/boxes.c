@@ -169,7 +169,6 @@ draw_samples(boxes *b, renc_sample *sample)
 		sample[i].lo = b->query[i].hull_lo;
 		sample[i].hi = b->query[i].hull_hi;
 		sample[i].query = &b->query[i];
-		sample[i].weight = 1;
 		sample[i].anchor = -1;
 	}
 	in = bench_input(&g, sample, nsamples);
@@ -203,7 +202,7 @@ compare_predictions(const boxes *judges, renc_sample *sample, double *missed)
 		boxes		b;
 		renc_trial_input in = draw_samples(&b, sample);
 
-		renc_trial_init(room = bench_room(&in), &in);
+		renc_trial_init(room = bench_room(), &in);
 		for (int i = 0; i < n; i++)
 		{
 			renc_prediction p;
@@ -244,7 +243,7 @@ compare_choices(const boxes *judges, renc_sample *sample, double *missed)
 	double		least = 1;
 	double		most = 0;
 
-	renc_rule_shape_areal(g.ranges, g.nranges, bits_per_key, &before);
+	renc_rule_shape(g.ranges, g.nranges, bits_per_key, true, &before);
 	printf("rule: %.3g %s\n", measure(&before, judges).fpr, bench_describe(&before));
 	for (int i = 0; i < 2 * draws; i++)
 	{
@@ -256,10 +255,10 @@ compare_choices(const boxes *judges, renc_sample *sample, double *missed)
 		c[i].ms = -1e3 * bench_seconds();
 		if (i % 2 == 0)
 		{
-			room = bench_search(&in, bits_per_key, NULL, BENCH_WORK, &choice);
+			room = bench_search(&in, bits_per_key, NULL, &choice);
 		}
 		else
-			room = bench_search(&in, bits_per_key, &before, BENCH_WORK, &choice);
+			room = bench_search(&in, bits_per_key, &before, &choice);
 		c[i].ms += 1e3 * bench_seconds();
 		c[i].shape = before = choice.shape;
 		c[i].predicted = choice.best.fpr;

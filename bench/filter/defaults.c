@@ -138,7 +138,7 @@ run_keys(const char *name, uint64_t unit, uint64_t *keys, size_t n, size_t per_r
 						 bits_per_key);
 		build += bench_seconds() - start;
 		start = bench_seconds();
-		renc_rule_shape(g.ranges, g.nranges, bits_per_key, &rule);
+		renc_rule_shape(g.ranges, g.nranges, bits_per_key, false, &rule);
 		if (groups == 0)
 		{
 			/* As design/filter_design.c has it; later groups keep the shape. */
@@ -146,7 +146,7 @@ run_keys(const char *name, uint64_t unit, uint64_t *keys, size_t n, size_t per_r
 			in.asked_share = 0;
 			in.window_cost = 0.02;
 			in.max_kw = RENC_SEARCH_KW;
-			bench_search(&in, bits_per_key, NULL, fmax(6e4, 0.2 * (double) per_group * ngroups), &choice);
+			bench_search(&in, bits_per_key, NULL, &choice);
 		}
 		spent = bench_seconds() - start;
 		if (groups == 0)

@@ -39,9 +39,8 @@
 /* Queries that times are taken of. */
 #define TIMED			20000
 
-/* Samples of own keys; work of a search. */
+/* Samples of own keys. */
 #define OWN_SAMPLES		512
-#define WORK			6e7
 
 typedef struct options
 {
@@ -267,7 +266,6 @@ group_samples(const options *o, const bench_group *g, const renc_interval *given
 		sample[i].lo = given[i].lo;
 		sample[i].hi = given[i].hi;
 		sample[i].query = NULL;
-		sample[i].weight = 1;
 		sample[i].anchor = -1;
 	}
 	return ngiven;
@@ -372,16 +370,16 @@ main(int argc, char **argv)
 		in.asked_share = given != NULL ? 1 : 0;
 		if (o.shape)
 		{
-			renc_trial *room = bench_room(&in);
+			renc_trial *room = bench_room();
 
 			memset(&choice, 0, sizeof(choice));
 			choice.shape = fixed;
 			renc_trial_init(room, &in);
-			renc_trial_try_shape(room, &fixed, HUGE_VAL, &choice.best);
+			renc_trial_try_shape(room, &fixed, INFINITY, &choice.best);
 		}
 		else
 		{
-			bench_search(&in, o.bits, NULL, WORK, &choice);
+			bench_search(&in, o.bits, NULL, &choice);
 			searches++;
 		}
 		t.model_seconds += bench_seconds() - start;

@@ -3,7 +3,7 @@
  *		Choosing shape and size of the filters of a column of a group.
  *
  * The shape is that of least cost in trials with a sample of queries (filter/renc_shape_search.c);
- * samples, sizes, and how much work the search may do, are chosen here.
+ * samples and sizes are chosen here.
  */
 #include "design/filter_design.h"
 
@@ -18,41 +18,25 @@
 #include "filter/renc_zorder.h"
 
 /*
- * A group of fewer keys is summarized in less time than a few trials take and has too few
- * pages to lose; the rule will do.  For boxes it will not: it lets a hundred times as much
- * through as need be.
+ * A block of fewer keys is read in less time than the trials take and has too few pages to lose; the
+ * rule will do.
  */
-#define MIN_TRIED_KEYS		20000
-#define MIN_BOXED_KEYS		5000
+#define MIN_TRIED_KEYS		5000
 
-/*
- * Work of a search, in keys set in a filter (50 ns), for each key of the table or, later, of the
- * group: reading and building take ten times as much.  A trial takes some thousand.
- */
-#define WORK_A_KEY			0.2
-#define LEAST_WORK			120000.0
-#define LEAST_BOXED_WORK	300000.0
-#define MOST_WORK			1e6
-
-/* For queries that were put: an index is made for these, however small the table. */
-#define ASKED_WORK			4e6
-
-/* Samples that are made; to compare boxes with keys takes longer. */
-#define FEW_BOXES			128
-#define MANY_SAMPLES		256
-#define MANY_SAMPLES_WORK	1e6
-
-/* Of queries that were put so many are asked. */
-#define MOST_ASKED			600
-
-/* Tables grow: what is matched counts as in a table of so many ranges at least. */
-#define LEAST_RANGES		1024.0
+/* Samples that are made, and queries that were put that are asked; boxes have more nodes. */
+#define OWN_SAMPLES			256
+#define OWN_BOXES			96
+#define MOST_ASKED			512
+#define MOST_ASKED_BOXES	96
 
 /* Fixed: the same table makes the same index. */
 #define OWN_SAMPLE_SEED		20220612
 
 /* A window read, in heap pages, both in shared buffers. */
 #define WINDOW_COST			0.02
+
+/* Sample boxes are mostly small, of few windows: for larger ones to come a window counts for more. */
+#define SAMPLE_BOX_WINDOW_COST	0.2
 
 /*
  * Real queries that are enough; with fewer, own values count, too.  With more
@@ -141,109 +125,56 @@ gather_design_keys(const RencoderRangeKeys *c, int col, ColumnKeys *k)
 	}
 }
 
-/* The part of the weight of all samples that real queries have. */
-static double
-design_share_of_real(const RencoderDesigner *designer, int col, const RencoderKnownQueries *q)
-{
-	return Min(1.0, (double) q->nreal /
-			   (design_is_boxed(designer, col) ? ENOUGH_BOXES : ENOUGH_QUERIES));
-}
-
 /*
  * The samples for a group: real queries; while there are not enough of them, also
  * default ones, or intervals between the group's own values, or boxes around them.
  */
 static int
 choose_design_samples(RencoderDesigner *designer, int col, const RencoderKnownQueries *q,
-					  const ColumnKeys *k, double share, int own)
+					  const ColumnKeys *k, double share)
 {
-	int			n = Min(q->nreal, MOST_ASKED);
+	bool		boxed = design_is_boxed(designer, col);
+	int			n = Min(q->nreal, boxed ? MOST_ASKED_BOXES : MOST_ASKED);
+	renc_sample *own = designer->sample + n;
+	int			ndefault = Min(q->n - q->nreal, OWN_SAMPLES);
 
 	for (int i = 0; i < n; i++)
 		designer->sample[i] = q->sample[(int64) i * q->nreal / n];
 	if (share >= 1)
 		return n;
-	if (q->n > q->nreal)
+	if (ndefault > 0)
 	{
-		own = Min(own, q->n - q->nreal);
-		memcpy(designer->sample + n, q->sample + q->nreal, own * sizeof(renc_sample));
-		return n + own;
+		memcpy(own, q->sample + q->nreal, ndefault * sizeof(renc_sample));
+		return n + ndefault;
 	}
-	if (design_is_boxed(designer, col))
+	if (boxed)
 		return n + renc_own_samples_make_boxes(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
-											   designer->box, designer->sample + n, own);
-	return n + renc_own_samples_make(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
-									 designer->sample + n, own);
+											   designer->box, own, OWN_BOXES);
+	return n + renc_own_samples_make(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED, own,
+									 OWN_SAMPLES);
 }
 
-/* The shape by rule. */
-static void
-design_by_rule(const RencoderDesigner *designer, int col, const ColumnKeys *k,
-			   renc_shape *shape)
-{
-	if (design_is_boxed(designer, col))
-		renc_rule_shape_areal(k->ranges, k->n, designer->bits_per_key, shape);
-	else
-		renc_rule_shape(k->ranges, k->n, designer->bits_per_key, shape);
-}
-
-/* Memory for a trial and for samples. */
-static void
-make_room_for_design(RencoderDesigner *designer, const renc_trial_input *in)
-{
-	MemoryContext old = MemoryContextSwitchTo(designer->context);
-	Size		size = renc_trial_size(in);
-
-	if (designer->trial_size < size)
-	{
-		if (designer->trial != NULL)
-			pfree(designer->trial);
-		designer->trial = MemoryContextAllocHuge(designer->context, size);
-		designer->trial_size = size;
-	}
-	MemoryContextSwitchTo(old);
-}
-
-/* What work a search may take; 0: the rule is to choose.  "first": there is no shape yet. */
-static double
-allowed_design_work(const RencoderDesigner *designer, int col, const ColumnKeys *k, bool first,
-					const RencoderKnownQueries *q)
-{
-	double		keys = first ? (double) k->total / k->n * designer->table_ranges : k->total;
-	double		work = Min(WORK_A_KEY * Max(keys, k->total), MOST_WORK);
-
-	if (!first)
-		return Max(work, 1);
-	if (q->nreal > 0)
-		return ASKED_WORK;
-	if (q->n > 0)
-		return MANY_SAMPLES_WORK;
-	if (k->total < (design_is_boxed(designer, col) ? MIN_BOXED_KEYS : MIN_TRIED_KEYS))
-		return 0;
-	return Max(work, design_is_boxed(designer, col) ? LEAST_BOXED_WORK : LEAST_WORK);
-}
-
-/* Prepares trials for a group; returns what work they may take, 0 if the rule is to choose. */
-static double
+/*
+ * Prepares trials for a group; false if the rule is to choose.
+ * "known": there is a shape already.
+ */
+static bool
 prepare_design_trial(RencoderDesigner *designer, int col, const ColumnKeys *k,
-					 const RencoderConfig *config, bool first, renc_trial_input *in)
+					 const RencoderConfig *config, bool known, renc_trial_input *in)
 {
+	bool		boxed = design_is_boxed(designer, col);
 	RencoderKnownQueries *q;
-	double		share;
-	double		work;
 
 	if (k->total == 0)
-		return 0;
+		return false;
 	q = load_design_queries(designer, col, config->coder);
-	share = design_share_of_real(designer, col, q);
-	work = allowed_design_work(designer, col, k, first, q);
-	if (work == 0)
-		return 0;
+	if (!known && q->n == 0 && k->total < MIN_TRIED_KEYS)
+		return false;
 	if (designer->sample == NULL)
 	{
 		designer->sample = MemoryContextAlloc(designer->context,
-											  (MOST_ASKED + MANY_SAMPLES + RENCODER_SAMPLES_MAX) * sizeof(renc_sample));
-		designer->box = MemoryContextAlloc(designer->context, MANY_SAMPLES * sizeof(renc_own_box));
+											  (MOST_ASKED + OWN_SAMPLES) * sizeof(renc_sample));
+		designer->box = MemoryContextAlloc(designer->context, OWN_BOXES * sizeof(renc_own_box));
 	}
 	memset(in, 0, sizeof(*in));
 	in->ranges = k->ranges;
@@ -252,18 +183,16 @@ prepare_design_trial(RencoderDesigner *designer, int col, const ColumnKeys *k,
 	in->nwindows = config->nwindows;
 	in->rows = RENCODER_ROWS;
 	in->capacity = config->capacity;
-	in->table_ranges = Max(designer->table_ranges, LEAST_RANGES);
 	in->pages_per_range = designer->pages_per_range;
-	in->window_cost = WINDOW_COST;
+	in->window_cost = boxed && q->nreal == 0 ? SAMPLE_BOX_WINDOW_COST : WINDOW_COST;
 	in->sample = designer->sample;
-	in->areal = design_is_boxed(designer, col);
-	in->nsamples = choose_design_samples(designer, col, q, k, share,
-										 in->areal && work < MANY_SAMPLES_WORK ? FEW_BOXES :
-										 MANY_SAMPLES);
-	in->asked_share = share;
-	in->max_kw = share > 0 ? RENC_SEARCH_ASKED_KW : RENC_SEARCH_KW;
-	make_room_for_design(designer, in);
-	return work;
+	in->areal = boxed;
+	in->asked_share = Min(1.0, (double) q->nreal / (boxed ? ENOUGH_BOXES : ENOUGH_QUERIES));
+	in->nsamples = choose_design_samples(designer, col, q, k, in->asked_share);
+	in->max_kw = q->nreal > 0 ? RENC_SEARCH_ASKED_KW : RENC_SEARCH_KW;
+	if (designer->trial == NULL)
+		designer->trial = MemoryContextAlloc(designer->context, renc_trial_size());
+	return true;
 }
 
 /* Size of filters; config->coder is kept. */
@@ -302,16 +231,15 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderRangeKeys *c, i
 	renc_shape	rule;
 	renc_trial_input in;
 	renc_choice choice;
-	double		work;
 
 	gather_design_keys(c, col, &k);
 	design_size(designer, &k, min_capacity, config);
-	design_by_rule(designer, col, &k, &rule);
+	renc_rule_shape(k.ranges, k.n, designer->bits_per_key, design_is_boxed(designer, col), &rule);
 	if (!found->known || !found->tried || !designs_are_alike(&rule, &found->rule))
 	{
-		work = prepare_design_trial(designer, col, &k, config, !found->known, &in);
-		if (work == 0 || !renc_shape_search(designer->trial, &in, &rule,
-											found->known ? &found->shape : NULL, work, &choice))
+		if (!prepare_design_trial(designer, col, &k, config, found->known, &in) ||
+			!renc_shape_search(designer->trial, &in, &rule, found->known ? &found->shape : NULL,
+							   !found->known, &choice))
 		{
 			renc_shape_pack(&rule, config->shape);
 			return -1;

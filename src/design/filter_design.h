@@ -59,7 +59,6 @@ typedef struct RencoderDesigner
 	RencoderFound found[INDEX_MAX_KEYS];
 	int			searches;
 	renc_trial *trial;			/* work space, NULL until needed */
-	Size		trial_size;
 	renc_sample *sample;		/* room for samples, NULL until needed */
 	renc_own_box *box;			/* and for those that are made, of boxes */
 } RencoderDesigner;

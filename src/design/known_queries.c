@@ -16,18 +16,12 @@ take_known_query(const RencoderSample *from, renc_sample *to)
 {
 	to->lo = from->lo;
 	to->hi = from->hi;
-	to->weight = 1;
 	to->anchor = -1;
 	to->query = NULL;
 	to->kind = RENC_SAMPLE_ASKED;
 
-	/*
-	 * Intervals of up to 2^32 keys are of one size: next to no string is in
-	 * them.
-	 */
 	if (from->source == RENCODER_SAMPLE_DEFAULT)
-		to->kind = from->lo == from->hi ? RENC_SAMPLE_POINT :
-			RENC_SAMPLE_SHORT + RENC_SAMPLE_SIZES * Max(0, 31 - __builtin_clzll(to->hi - to->lo)) / 32;
+		to->kind = from->lo == from->hi ? RENC_SAMPLE_POINT : RENC_SAMPLE_NEAR;
 	if (from->kind == RENCODER_SAMPLE_BOX)
 	{
 		renc_box   *box = palloc0(sizeof(renc_box));

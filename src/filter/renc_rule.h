@@ -18,16 +18,48 @@ typedef struct renc_keys
 	size_t		n;
 } renc_keys;
 
+/* The index of the first of the keys that is >= key; n: none. */
+static inline size_t
+renc_keys_first_from(const renc_keys *keys, uint64_t key)
+{
+	size_t		first = 0;
+	size_t		end = keys->n;
+
+	while (first < end)
+	{
+		size_t		middle = first + (end - first) / 2;
+
+		if (keys->key[middle] < key)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first;
+}
+
+/* What the rule and trials know of the keys of ranges. */
+typedef struct renc_key_profile
+{
+	double		n;				/* mean distinct keys of a range */
+	double		distinct[RENC_KEY_BITS + 1];	/* mean distinct prefixes, by
+												 * their length */
+	double		close[RENC_KEY_BITS + 1];	/* probability that a key of
+											 * another range shares a prefix
+											 * of the length with an unequal
+											 * one of a range */
+	double		pairs;			/* of ranges and keys that told "close"; 0:
+								 * they tell nothing */
+}			renc_key_profile;
+
+extern void renc_rule_profile(const renc_keys *ranges, int nranges, renc_key_profile * p);
+
 /*
  * Chooses the shape for the ranges given (some sampled ranges of a group will
- * do; at least one key in all) at a budget of bits per distinct key.
+ * do; at least one key in all) at a budget of bits per distinct key.  "areal": keys in Z-order,
+ * which are asked for by boxes.
  */
-extern void renc_rule_shape(const renc_keys *ranges, int nranges,
-							double bits_per_key, renc_shape *shape);
-
-/* The same for keys in Z-order, which are asked for by boxes. */
-extern void renc_rule_shape_areal(const renc_keys *ranges, int nranges,
-								  double bits_per_key, renc_shape *shape);
+extern void renc_rule_shape(const renc_keys *ranges, int nranges, double bits_per_key, bool areal,
+							renc_shape *shape);
 
 /*
  * Distinct keys per range that the filters of a group are made for: a little

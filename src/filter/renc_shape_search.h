@@ -1,11 +1,11 @@
 /*
  * renc_shape_search.h
- *		Search for the shape with the least expected cost.
+ *		The shape with the least expected cost, among some that are tried.
  *
  * The rule proposes a shape; trials decide which of those like it is the best:
  *
  *		n = renc_own_samples_make(ranges, .., samples)	-- or query samples
- *		renc_shape_search(trial, &input, &rule, NULL, work, &choice)
+ *		renc_shape_search(trial, &input, &rule, NULL, true, &choice)
  *		-- choice.shape, choice.best.fpr, choice.best.cost
  *
  * The next group starts from this one's shape.  To ask whether an existing group should be
@@ -32,13 +32,12 @@ typedef struct renc_choice
 } renc_choice;
 
 /*
- * The best shape found with trials that cost about so much "work" (renc_trial_work()), the
- * first of which are of "from" (or NULL) and of the rule's shape: these are tried whatever
- * that costs.  "trial" is memory of renc_trial_size() bytes.  False if samples tell nothing:
- * the shape is the rule's.
+ * The best of the candidates and of "from" (or NULL), which is what choice->now is about, else about
+ * the rule's.  Unless "grid", these two are all that is tried.  "trial" is memory of
+ * renc_trial_size() bytes.  False if samples tell nothing: the shape is the rule's.
  */
 extern bool renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shape *rule,
-							  const renc_shape *from, double work, renc_choice *choice);
+							  const renc_shape *from, bool grid, renc_choice *choice);
 
 /* A sample box, with all that its query needs. */
 typedef struct renc_own_box
@@ -50,9 +49,9 @@ typedef struct renc_own_box
 
 /*
  * Samples for a group of which no queries are known, of keys of its ranges and beside them.
- * The range that a key is of (renc_sample.anchor) does not count.  Long intervals weigh
- * less, by the part of the table's ranges (table_ranges) that they match.  The same seed gives
- * the same samples.  Returns their number: n, or 0 without keys.
+ * The range that a key is of (renc_sample.anchor) does not count.  The more ranges the table has
+ * (table_ranges), the shorter intervals match few rows of it.  The same seed gives the same samples.
+ * Returns their number: n, or 0 without keys.
  */
 extern int	renc_own_samples_make(const renc_keys *ranges, int nranges, double table_ranges,
 								  uint64_t seed, renc_sample *sample, int n);

@@ -90,13 +90,18 @@ unpack_filter_shape(const RencoderConfig *config, renc_shape *shape)
 }
 
 char *
-rencoder_filter_make_image(const RencoderConfig *config, const renc_keys *ranges)
+rencoder_filter_create_image(const RencoderConfig *config)
 {
 	Size		nwindows = (Size) rencoder_filter_npages(config) * WINDOWS_PER_PAGE(config->width);
+
+	return MemoryContextAllocExtended(CurrentMemoryContext, nwindows * WINDOW_SIZE(config->width),
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
+void
+rencoder_filter_fill_image(const RencoderConfig *config, const renc_keys *ranges, char *image)
+{
 	renc_shape	shape;
-	char	   *image = MemoryContextAllocExtended(CurrentMemoryContext,
-												   nwindows * WINDOW_SIZE(config->width),
-												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
 	unpack_filter_shape(config, &shape);
 	for (int slot = 0; slot < RENC_SLICE_RANGES * (int) config->width; slot++)
@@ -106,7 +111,6 @@ rencoder_filter_make_image(const RencoderConfig *config, const renc_keys *ranges
 			renc_window_fill((uint8 *) image, config->width, slot, &shape, config->nwindows,
 							 RENCODER_ROWS, ranges[slot].key, ranges[slot].n);
 	}
-	return image;
 }
 
 /* Window i of a page. */

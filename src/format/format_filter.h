@@ -87,11 +87,13 @@ extern renc_mask rencoder_filter_keys(const RencoderConfig *config, const Rencod
 /* Making storage. */
 
 /*
- * Payloads of the pages of a new slab for the keys of 8 * width ranges,
- * one after the other, palloc'd (possibly huge).  Ranges to leave out
- * have no keys.
+ * Payloads of the pages of a new slab for the keys of 8 * width ranges, one after the other, palloc'd
+ * (possibly huge), without a key.
  */
-extern char *rencoder_filter_make_image(const RencoderConfig *config, const renc_keys *ranges);
+extern char *rencoder_filter_create_image(const RencoderConfig *config);
+
+/* Sets the keys of ranges.  Those to leave out have none. */
+extern void rencoder_filter_fill_image(const RencoderConfig *config, const renc_keys *ranges, char *image);
 
 /* Asking it. */
 

@@ -140,6 +140,27 @@ rencoder_range_keys_close(RencoderRangeKeys *c, int nslots)
 	}
 }
 
+void
+rencoder_range_keys_drop(RencoderRangeKeys *c)
+{
+	Assert(!c->open);
+	for (int col = 0; col < c->natts; col++)
+	{
+		c->column[col].nkeys = 0;
+		memset(c->column[col].start, 0, sizeof(c->column[col].start));
+	}
+}
+
+Size
+rencoder_range_keys_memory(const RencoderRangeKeys *c)
+{
+	Size		memory = 0;
+
+	for (int col = 0; col < c->natts; col++)
+		memory += c->column[col].nkeys * sizeof(uint64);
+	return memory;
+}
+
 renc_keys
 rencoder_range_keys_get(const RencoderRangeKeys *c, int col, int slot)
 {

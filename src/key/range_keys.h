@@ -61,7 +61,13 @@ extern void rencoder_range_keys_add(RencoderRangeKeys *c, int tree, uint64 key);
 /* Closes the open slot and makes it "nslots" slots in all. */
 extern void rencoder_range_keys_close(RencoderRangeKeys *c, int nslots);
 
-/* Keys of a closed slot. */
+/* Forgets the keys of all slots, which are closed, but not what else is known of them. */
+extern void rencoder_range_keys_drop(RencoderRangeKeys *c);
+
+/* Bytes that the keys take. */
+extern Size rencoder_range_keys_memory(const RencoderRangeKeys *c);
+
+/* Keys of a closed slot: none if they were dropped. */
 extern renc_keys rencoder_range_keys_get(const RencoderRangeKeys *c, int col, int slot);
 
 #endif							/* RENCODER_RANGE_KEYS_H */

@@ -3,10 +3,12 @@
  *		Making a run of matrices: filters of the rows of heap pages.
  *
  * The keys of a block are collected, made distinct per range, and written as a matrix for each column.
- * Memory: the keys of a block.
+ * Memory: the matrices of a block, and its keys.  If these take more than maintenance_work_mem, the
+ * keys of the ranges so far are set in the matrices and dropped; they decide about shape and size.
  */
 #include "make/make_matrices.h"
 
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "design/filter_design.h"
@@ -15,6 +17,7 @@
 /* What is read and written. */
 typedef struct MatrixMaker
 {
+	MemoryContext context;
 	RencoderReadRows *rows;
 	RencoderRunWriter *writer;
 	RencoderMeta meta;
@@ -22,6 +25,10 @@ typedef struct MatrixMaker
 	RencoderRangeKeys *keys;
 	RencoderDesigner *designer;
 	BlockNumber first;			/* page of the block at hand */
+	int			nslots;			/* ranges of it */
+	RencoderMatrixEntry *block; /* its entries */
+	char	   *image[INDEX_MAX_KEYS];	/* its matrices as far as they are
+										 * made, or NULL */
 	RencoderMatrixEntry *entry; /* of all blocks */
 	RencoderRunColumn column[RENCODER_MAX_TREES];	/* for the info page */
 } MatrixMaker;
@@ -32,13 +39,49 @@ take_range_key(void *arg, int tree, uint64 key)
 	rencoder_range_keys_add(((MatrixMaker *) arg)->keys, tree, key);
 }
 
+/* Sets the keys of a column that are at hand in its matrix.  The first call chooses its filters. */
+static void
+fill_matrix(MatrixMaker *m, int col)
+{
+	RencoderMatrixEntry *entry = &m->block[col];
+	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
+	renc_mask	always;
+
+	if (m->image[col] == NULL && m->keys->column[col].nkeys == 0)
+		return;
+	if (m->image[col] == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(m->context);
+
+		(void) rencoder_design_column(m->designer, m->keys, col, 0, &entry->config);
+		entry->config.width = rencoder_filter_width((m->nslots - 1) / RENC_SLICE_RANGES);
+		m->image[col] = rencoder_filter_create_image(&entry->config);
+		MemoryContextSwitchTo(old);
+	}
+	always = rencoder_filter_keys(&entry->config, m->keys, col, renc_mask_all(), ranges);
+	for (int slot = 0; slot < m->keys->nslots; slot++)
+	{
+		if (renc_mask_test(always, slot))
+			rencoder_set_add(entry->always, slot);
+	}
+	rencoder_filter_fill_image(&entry->config, ranges, m->image[col]);
+}
+
 static void
 read_range_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool tupleIsAlive, void *state)
 {
 	MatrixMaker *m = (MatrixMaker *) state;
-	BlockNumber page = ItemPointerGetBlockNumber(tid);
+	int			slot = (int) ((ItemPointerGetBlockNumber(tid) - m->first) / m->meta.pages_per_range);
 
-	rencoder_range_keys_open(m->keys, (page - m->first) / m->meta.pages_per_range);
+	if (slot >= m->keys->nslots &&
+		rencoder_range_keys_memory(m->keys) > (Size) maintenance_work_mem * 1024)
+	{
+		rencoder_range_keys_close(m->keys, slot);
+		for (int col = 0; col < m->meta.natts; col++)
+			fill_matrix(m, col);
+		rencoder_range_keys_drop(m->keys);
+	}
+	rencoder_range_keys_open(m->keys, slot);
 	rencoder_columns_collect_row(index, m->collector, &m->rows->coders, values, isnull, tupleIsAlive);
 	m->rows->index_tuples++;
 }
@@ -65,41 +108,28 @@ note_matrix_column(MatrixMaker *m, int col, const RencoderRangeSummary *range)
 	}
 }
 
-/* Chooses the filters of a column and writes its matrix. */
 static void
-write_matrix(MatrixMaker *m, int col, RencoderMatrixEntry *entry)
+write_matrix(MatrixMaker *m, int col)
 {
-	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
-	renc_mask	always;
-	char	   *image;
+	RencoderMatrixEntry *entry = &m->block[col];
 	uint32		npages;
 
-	(void) rencoder_design_column(m->designer, m->keys, col, 0, &entry->config);
-	entry->config.width = rencoder_filter_width((m->keys->nslots - 1) / RENC_SLICE_RANGES);
-	always = rencoder_filter_keys(&entry->config, m->keys, col, renc_mask_all(), ranges);
-	for (int slot = 0; slot < m->keys->nslots; slot++)
-	{
-		if (renc_mask_test(always, slot))
-			rencoder_set_add(entry->always, slot);
-	}
-	image = rencoder_filter_make_image(&entry->config, ranges);
+	fill_matrix(m, col);
 	npages = rencoder_filter_npages(&entry->config);
 	entry->matrix = rencoder_run_writer_reserve(m->writer, npages);
 	for (uint32 i = 0; i < npages; i++)
 		rencoder_run_writer_put(m->writer, entry->matrix.start + i, RENCODER_PAGE_WINDOWS,
-								image + (Size) i * RENCODER_PAYLOAD_SIZE);
+								m->image[col] + (Size) i * RENCODER_PAYLOAD_SIZE);
 	m->column[col].nleaves += npages;
-	pfree(image);
 }
 
 /* A column of the block that was read. */
 static void
-write_block_column(MatrixMaker *m, int col, RencoderMatrixEntry *entry)
+write_block_column(MatrixMaker *m, int col)
 {
+	RencoderMatrixEntry *entry = &m->block[col];
 	bool		any = false;
 
-	entry->min = PG_UINT64_MAX;
-	entry->config.coder = m->rows->coders.generation[col];
 	for (int slot = 0; slot < m->keys->nslots; slot++)
 	{
 		const RencoderRangeSummary *range = &m->keys->column[col].range[slot];
@@ -116,7 +146,10 @@ write_block_column(MatrixMaker *m, int col, RencoderMatrixEntry *entry)
 			rencoder_set_add(entry->has_value, slot);
 	}
 	if (any)
-		write_matrix(m, col, entry);
+		write_matrix(m, col);
+	if (m->image[col] != NULL)
+		pfree(m->image[col]);
+	m->image[col] = NULL;
 }
 
 /* Reads a block's pages, and writes its matrices. */
@@ -126,14 +159,17 @@ make_block(MatrixMaker *m, uint32 block, BlockNumber first, BlockNumber npages)
 	RencoderReadRows *rows = m->rows;
 
 	m->first = first;
+	m->nslots = (int) ((npages + m->meta.pages_per_range - 1) / m->meta.pages_per_range);
+	m->block = &m->entry[(Size) block * m->meta.natts];
+	for (int col = 0; col < m->meta.natts; col++)
+		m->block[col].config.coder = rows->coders.generation[col];
 	rencoder_range_keys_reset(m->keys);
 	rows->heap_tuples += rencoder_heap_read(rows->heap, rows->index, rows->indexInfo, rows->in_use,
 											first, npages, read_range_row, m, &rows->horizon);
 	rows->broken_hot_chain |= rows->indexInfo->ii_BrokenHotChain;
-	rencoder_range_keys_close(m->keys, (int) ((npages + m->meta.pages_per_range - 1) /
-											  m->meta.pages_per_range));
+	rencoder_range_keys_close(m->keys, m->nslots);
 	for (int col = 0; col < m->meta.natts; col++)
-		write_block_column(m, col, &m->entry[block * m->meta.natts + col]);
+		write_block_column(m, col);
 }
 
 /* What the trees are of, as readers of runs want it. */
@@ -164,6 +200,7 @@ rencoder_make_matrices(RencoderReadRows *rows, RencoderRunWriter *writer, BlockN
 	uint64		block_pages;
 	uint64		n;
 
+	m->context = CurrentMemoryContext;
 	m->rows = rows;
 	m->writer = writer;
 	m->meta = *rencoder_meta_get(rows->index);

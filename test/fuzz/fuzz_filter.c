@@ -316,7 +316,7 @@ fuzz_program(fuzz_input *in)
 	}
 }
 
-/* Bit operations on windows against one bit at a time. */
+/* Bits of windows, counted by bands and one by one. */
 static void
 fuzz_window(fuzz_input *in)
 {
@@ -324,15 +324,8 @@ fuzz_window(fuzz_input *in)
 	uint32_t	count;
 	uint32_t	rows = 1 + fuzz_take_below(in, 510);
 	unsigned int slot = fuzz_take8(in) % RENC_GROUP_RANGES;
-	uint32_t	row = fuzz_take_below(in, rows);
-	renc_mask	gone = {{fuzz_take64(in), fuzz_take64(in)}};
-	bool		expected;
 
 	fuzz_take_bytes(in, matrix, (size_t) rows * RENC_MATRIX_WIDTH);
-	expected = window_test(matrix, rows, row, slot);
-	(void) renc_window_clear(matrix, RENC_MATRIX_WIDTH, rows, gone);
-	expected = expected && !renc_mask_test(gone, slot);
-	fuzz_expect(window_test(matrix, rows, row, slot) == expected, "clearing");
 	count = renc_band_count_bits(matrix + (size_t) (slot / 8) * rows, rows, (int) slot % 8);
 	for (uint32_t r = 0; r < rows; r++)
 		count -= window_test(matrix, rows, r, slot);

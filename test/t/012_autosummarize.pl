@@ -1,7 +1,5 @@
 # Automatic summarization by the worker: load, large statements, the option, functions
 # that fail, many tables.
-#
-# What a session does itself is in sql/autosummarize.sql.
 use strict;
 use warnings;
 

@@ -163,7 +163,7 @@ test_shapes(void)
 			ranges[r].key = keys;
 		}
 		memset(&shape, 0xee, sizeof(shape));
-		renc_rule_shape(ranges, nranges, bits_per_key, &shape);
+		renc_rule_shape(ranges, nranges, bits_per_key, false, &shape);
 		shapes++;
 		if (!renc_shape_valid(&shape, &reason))
 			wrong++;
@@ -193,8 +193,8 @@ test_repeatable(void)
 		ranges[r].n = sort_keys(keys[r], 300);
 		ranges[r].key = keys[r];
 	}
-	renc_rule_shape(ranges, 2, 20, &a);
-	renc_rule_shape(ranges, 2, 20, &b);
+	renc_rule_shape(ranges, 2, 20, false, &a);
+	renc_rule_shape(ranges, 2, 20, false, &b);
 	tap_ok(memcmp(&a, &b, sizeof(a)) == 0, "the same keys give the same shape");
 }
 

@@ -60,7 +60,7 @@ make_keys(uint64_t (*key) (void))
 static bool
 in_gap(const renc_sample *s)
 {
-	return s->kind >= RENC_SAMPLE_APART;
+	return s->kind == RENC_SAMPLE_APART;
 }
 
 /* The same seed, the same samples; all but those apart begin at a key of their range. */
@@ -69,7 +69,6 @@ test_reach(const char *name, uint64_t (*key) (void))
 {
 	static renc_sample again[SAMPLES];
 	int			wrong = 0;
-	int			points = 0;
 	int			n;
 
 	make_keys(key);
@@ -79,15 +78,13 @@ test_reach(const char *name, uint64_t (*key) (void))
 	{
 		const renc_sample *s = &sample[i];
 
-		wrong += s->lo != again[i].lo || s->hi != again[i].hi || s->weight != again[i].weight ||
+		wrong += s->lo != again[i].lo || s->hi != again[i].hi ||
 			s->anchor != again[i].anchor;
-		wrong += s->lo > s->hi || !(s->weight > 0) || s->weight > 1;
+		wrong += s->lo > s->hi;
 		if (!in_gap(s))
 			wrong += !keys_meet(ranges[s->anchor].key, ranges[s->anchor].n, s->lo, s->lo);
-		points += s->kind == RENC_SAMPLE_POINT;
 	}
 	tap_ok(n == SAMPLES && wrong == 0, "%s: %d samples, %d wrong", name, n, wrong);
-	tap_ok(points > n / 3 && points < 2 * n / 3, "%s: %d points", name, points);
 }
 
 /* Where keys crowd together there are samples of what lies between. */
@@ -105,7 +102,7 @@ test_gaps(void)
 		apart += in_gap(&sample[i]);
 		between += in_gap(&sample[i]) && sample[i].lo >= FIRST_END && sample[i].hi < SECOND;
 	}
-	tap_ok(apart > n / 10 && apart <= n / 4 && between > 2,
+	tap_ok(apart > n / 10 && apart <= n / 3 && between > 2,
 		   "islands: %d samples apart, %d of them between the islands", apart, between);
 }
 
@@ -137,7 +134,7 @@ test_few(void)
 			wrong += n != (first == end ? 0 : 40);
 			for (int i = 0; i < n; i++)
 			{
-				wrong += sample[i].lo > sample[i].hi || !(sample[i].weight > 0);
+				wrong += sample[i].lo > sample[i].hi;
 				apart += in_gap(&sample[i]);
 			}
 		}
@@ -189,7 +186,6 @@ test_default_shape(void)
 		counts[r] = (uint32_t) ranges[r].n;
 	in.ranges = ranges;
 	in.nranges = in.group_ranges = RANGES;
-	in.table_ranges = 1024;
 	in.max_kw = 2;
 	in.capacity = renc_rule_capacity(counts, RANGES);
 	in.nwindows = renc_window_count_for_keys(in.capacity, BITS, TEST_ROWS);
@@ -198,9 +194,9 @@ test_default_shape(void)
 	in.window_cost = 0.02;
 	in.sample = sample;
 	in.nsamples = (size_t) renc_own_samples_make(ranges, RANGES, 0, rnd(), sample, SAMPLES);
-	trial = (renc_trial *) test_alloc(renc_trial_size(&in));
-	renc_rule_shape(ranges, RANGES, BITS, &rule);
-	renc_shape_search(trial, &in, &rule, NULL, 2e6, &choice);
+	trial = (renc_trial *) test_alloc(renc_trial_size());
+	renc_rule_shape(ranges, RANGES, BITS, false, &rule);
+	renc_shape_search(trial, &in, &rule, NULL, true, &choice);
 
 	f = filter_new(in.nwindows, TEST_ROWS, RENC_MATRIX_WIDTH);
 	filter_fill(&f, &choice.shape, ranges, RANGES);

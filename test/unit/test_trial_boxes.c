@@ -53,7 +53,7 @@ make_box(boxed *b, uint32_t xlo, uint32_t xhi, uint32_t ylo, uint32_t yhi)
 static renc_sample
 box_sample(const boxed *b)
 {
-	renc_sample s = {b->query.hull_lo, b->query.hull_hi, &b->query, 1, -1, RENC_SAMPLE_ASKED};
+	renc_sample s = {b->query.hull_lo, b->query.hull_hi, &b->query, -1, RENC_SAMPLE_ASKED};
 
 	return s;
 }
@@ -86,7 +86,6 @@ trial_input(int nranges, const renc_sample *sample, size_t nsamples, double bits
 	in.window_cost = 0.02;
 	in.asked_share = 1;
 	in.max_kw = 4;
-	in.table_ranges = 1024;
 	in.sample = sample;
 	in.nsamples = nsamples;
 	return in;
@@ -180,10 +179,10 @@ test_boxes(void)
 	for (int i = 0; i < SAMPLES; i++)
 		sample[i] = box_sample(&b[i]);
 	in = trial_input(RANGES, sample, SAMPLES, BITS);
-	renc_rule_shape_areal(ranges, RANGES, BITS, &rule);
+	renc_rule_shape(ranges, RANGES, BITS, true, &rule);
 	in.areal = true;
-	trial = trial_room(trial, &in);
-	renc_shape_search(trial, &in, &rule, NULL, 4e6, &choice);
+	trial = trial_room(trial);
+	renc_shape_search(trial, &in, &rule, NULL, true, &choice);
 
 	fpr = measure(&choice.shape, in.nwindows, query, truth, QUERIES, &missed);
 	tap_ok(missed == 0, "boxes: %d true matches missed", missed);
@@ -226,14 +225,13 @@ test_not_fitting(void)
 		sample[i].lo = (UINT64_C(1) << 63) + rnd_below(UINT64_C(1) << 33);
 		sample[i].hi = sample[i].lo + rnd_below(1 << 20);
 		sample[i].query = NULL;
-		sample[i].weight = 1;
 		sample[i].anchor = -1;
 		sample[i].kind = RENC_SAMPLE_ASKED;
 	}
 	in = trial_input(RANGES, sample, LONG_QUERIES, 40);
-	trial = trial_room(trial, &in);
+	trial = trial_room(trial);
 	renc_trial_init(trial, &in);
-	renc_trial_try_shape(trial, &shape, HUGE_VAL, &p);
+	renc_trial_try_shape(trial, &shape, INFINITY, &p);
 	fpr = measure(&shape, in.nwindows, query, truth, LONG_QUERIES, &missed);
 	tap_ok(missed == 0, "long intervals: %d true matches missed", missed);
 	tap_ok(renc_shape_valid(&shape, NULL) && p.fpr / fpr > 0.25 && p.fpr / fpr < 4,
@@ -262,14 +260,14 @@ test_few_keys(void)
 		for (int i = 0; i < 64; i++)
 		{
 			uint64_t	lo = rnd() / 2;
-			renc_sample s = {lo, lo + 10, NULL, 1, -1, RENC_SAMPLE_ASKED};
+			renc_sample s = {lo, lo + 10, NULL, -1, RENC_SAMPLE_ASKED};
 
 			sample[i] = s;
 		}
 		in = trial_input(8, sample, 64, BITS);
-		renc_rule_shape(ranges, 8, BITS, &shape);
-		trial = trial_room(trial, &in);
-		renc_shape_search(trial, &in, &shape, &shape, 1, &choice);
+		renc_rule_shape(ranges, 8, BITS, false, &shape);
+		trial = trial_room(trial);
+		renc_shape_search(trial, &in, &shape, &shape, false, &choice);
 
 		invalid += !renc_shape_valid(&choice.shape, NULL);
 	}

@@ -466,9 +466,9 @@ test_filters(void)
 		ask_filters(ranges, &shape, spread, true, &random);
 		if (round % 10 != 0)
 			continue;
-		renc_rule_shape_areal(ranges, RANGES, 20, &shape);
+		renc_rule_shape(ranges, RANGES, 20, true, &shape);
 		ask_filters(ranges, &shape, spread, false, &areal);
-		renc_rule_shape(ranges, RANGES, 20, &shape);
+		renc_rule_shape(ranges, RANGES, 20, false, &shape);
 		ask_filters(ranges, &shape, spread, false, &other);
 	}
 	tap_ok(random.lost == 0 && areal.lost == 0 && other.lost == 0,
@@ -530,7 +530,7 @@ test_rule_valid(void)
 		for (size_t k = 0; k < n; k++)
 			keys[k] = rnd() >> shift;
 		range.n = sort_keys(keys, n);
-		renc_rule_shape_areal(&range, 1, 4 + (double) rnd_below(61), &shape);
+		renc_rule_shape(&range, 1, 4 + (double) rnd_below(61), true, &shape);
 		renc_shape_pack(&shape, packed);
 		if (!renc_shape_unpack(packed, &back, &reason) ||
 			renc_shape_nbits(&shape) > RENC_MAX_POSITIONS)

@@ -185,10 +185,10 @@ filter_windows(const test_filter *f)
 }
 
 renc_trial *
-trial_room(renc_trial *old, const renc_trial_input *in)
+trial_room(renc_trial *old)
 {
 	free(old);
-	return (renc_trial *) test_alloc(renc_trial_size(in));
+	return (renc_trial *) test_alloc(renc_trial_size());
 }
 
 size_t		counted;

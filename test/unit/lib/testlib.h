@@ -65,7 +65,7 @@ extern void filter_fill(test_filter *f, const renc_shape *shape,
 extern renc_windows filter_windows(const test_filter *f);
 
 /* Room for a trial of this input, in place of an old one (or NULL). */
-extern renc_trial *trial_room(renc_trial *old, const renc_trial_input *in);
+extern renc_trial *trial_room(renc_trial *old);
 
 /* Memory that is counted: bytes in use, and the most of them since that was set to 0. */
 extern size_t counted;
