@@ -74,7 +74,7 @@ $node->safe_psql('postgres', "SELECT rencoder_add_query_sample('i_v', 1, 5); "
   foreach @names;
 is($node->safe_psql('postgres',
 		"SELECT runs, pending_pages > 0, spare_pages > 0 FROM rencoder_metapage('i_run')"),
-	'2|t|t', 'a base run, a delta, the pending list and spare pages');
+	'3|t|t', 'two base runs, a delta, the pending list and spare pages');
 $node->safe_psql('postgres', "SELECT rencoder_index_check('$_', true)") foreach @names;
 my %path = map { $_ => $node->data_dir . '/'
   . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") } @names;
