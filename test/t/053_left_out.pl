@@ -271,6 +271,7 @@ my @rounds = (0 .. 9);
 my $last = 1400;
 my $change = join ', ', map { "$_ = 'w' || $_" } sort keys %INDEX;
 my ($compared, $by_vacuum, $unread) = (0, 0, 0);
+my $NEWEST = q{SELECT coalesce(max(run), 0) FROM rencoder_runs('t_run') WHERE kind = 'base' AND from_page = 0};
 
 sub toasted_ids
 {
@@ -316,6 +317,8 @@ foreach my $round (@rounds)
 	my $how = $round % 3 == 2 ? 'compact' : 'vacuum';
 	my @deleters;
 
+	# So many come late that VACUUM reads all pages again, as soon as deltas have them.
+	sql("UPDATE t SET n = n WHERE id % 10 <> 0 AND id % 7 = $round % 7");
 	$reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1') if $round % 2;
 	foreach my $i (0 .. 2)
 	{
@@ -327,8 +330,10 @@ foreach my $round (@rounds)
 				"UPDATE t SET n = n + 1 $where",
 				"SAVEPOINT s; DELETE FROM t $where; ROLLBACK TO s; UPDATE t SET $change $where"));
 	}
+	my $run = sql($NEWEST);
+
 	maintain($how);
-	if ($how eq 'vacuum')
+	if ($how eq 'vacuum' && sql($NEWEST) > $run)
 	{
 		$by_vacuum++;
 		$unread += sql('SELECT always()') =~ /^[1-9]/ ? 1 : 0;
@@ -362,5 +367,6 @@ foreach my $round (@rounds)
 	$other->quit;
 }
 is($compared, 2 * @rounds, 'all rounds were compared');
+cmp_ok($by_vacuum, '>', 2, "$by_vacuum times VACUUM read them again");
 is($unread, $by_vacuum, "each VACUUM of $by_vacuum met rows whose key it did not read");
 done_testing();
