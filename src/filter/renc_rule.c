@@ -12,7 +12,7 @@
  * the rule is
  *
  * 1. Deepest level: a neighbour should not be more frequent than what passes by chance, 2^-B or
- *	  so: where N falls to 2^-B.  For uniform keys that is log2(n) + B.
+ *	  so: where N falls to 3/4 of 2^-B.  For uniform keys that is log2(n) + B.
  * 2. Bits that a key sets: 0.69 times the bits that a key really gets, the optimum of a Bloom
  *	  filter.
  * 3. Root: where nearly all keys of a range have a prefix of their own, so that the windows are
@@ -55,7 +55,7 @@
 #define SAMPLED_RANGES		16
 
 /* So many pairs with a neighbour say less of the level below than that half as many are left. */
-#define FEW_PAIRS			4
+#define FEW_PAIRS			128
 
 /* Adds, for each key of "b" that "a" lacks, its longest prefix shared with a. */
 static void
@@ -187,7 +187,7 @@ renc_rule_shape(const renc_keys *ranges, int nranges, double bits_per_key, bool 
 	while (root < RENC_KEY_BITS - AREA_DEPTH &&
 		   p.distinct[root] < (areal ? AREA_ROOT_SHARE : ROOT_SHARE) * p.n)
 		root++;
-	while (deepest < RENC_KEY_BITS && p.close[deepest] > exp2(-bits_per_key))
+	while (deepest < RENC_KEY_BITS && p.close[deepest] > 0.75 * exp2(-bits_per_key))
 		deepest++;
 	if (areal)
 		deepest = root + AREA_DEPTH;

@@ -133,6 +133,7 @@ test_boxes(void)
 	static uint64_t unsorted[RANGES * KEYS];
 	uint32_t	place[300][2];
 	renc_trial_input in;
+	renc_prediction other;
 	renc_choice choice;
 	renc_shape	rule;
 	double		fpr;
@@ -186,9 +187,14 @@ test_boxes(void)
 
 	fpr = measure(&choice.shape, in.nwindows, query, truth, QUERIES, &missed);
 	tap_ok(missed == 0, "boxes: %d true matches missed", missed);
-	tap_ok(choice.best.fpr / fpr > 0.5 && choice.best.fpr / fpr < 2,
+
+	/* Of some hundred shapes the one chosen was lucky with its sample; so by another one. */
+	for (int i = 0; i < SAMPLES; i++)
+		sample[i] = box_sample(&b[SAMPLES + i]);
+	tap_ok(renc_trial_init(trial, &in) && renc_trial_try_shape(trial, &choice.shape, INFINITY, &other) &&
+		   other.fpr / fpr > 0.5 && other.fpr / fpr < 2,
 		   "boxes: predicted / measured %.2f of the shape chosen, which has %.3g",
-		   choice.best.fpr / fpr, fpr);
+		   other.fpr / fpr, fpr);
 	tap_ok(fpr < measure(&rule, in.nwindows, query, truth, QUERIES, &missed),
 		   "boxes: better than by rule");
 }
