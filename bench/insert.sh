@@ -5,7 +5,7 @@
 #   bash bench/insert.sh [MILLIONS [SEED]]
 #
 # COPY of 1 million random int8 into a table of MILLIONS (default 2) million rows, at 35 and at 185 rows a
-# page, with no index, with rencoder (as it is by default, with a worker; automatic summarization off; by
+# page, with no index, with rencoder (as it is by default, with a worker; automatic maintenance off; by
 # the sessions themselves, because no worker can be had; filters alone), and with a btree.  pgbench inserts
 # row by row, without an index, with BRIN minmax and with rencoder, while nobody reads and while 50 queries a
 # second ask for values, and updates the indexed column of random rows, with rencoder and with a btree.  All
@@ -60,7 +60,7 @@ give_buffers() {
     bench_sql -q -c "CREATE UNLOGGED TABLE spare AS SELECT i, repeat('x', 184) FROM generate_series(1, 1300000) AS i" -c 'DROP TABLE spare'
 }
 
-# One COPY; keeps the time, the WAL (all of it, until the worker is done) and how many ranges were
+# One COPY; keeps the time, the WAL (all of it, until the worker is done) and how many pages were
 # unindexed when it ended.  The rows are taken away again, with the pages they made.
 copy_once() {
     local tab=$1 what=$2 phase=$3 check=${4:-0} index=INDEX_$2 left=0 lsn times
@@ -77,7 +77,7 @@ SQL
 )
     if [[ ${!index} == *rencoder* ]]; then
         left=$(bench_sql -c "SELECT unindexed FROM rencoder_candidates('tested', 0::int8, 0::int8)")
-        [[ $what == off ]] || wait_for_worker
+        [[ $what == off || $what == inline ]] || wait_for_worker
     fi
     bench_sql -q -c "INSERT INTO results SELECT '$tab', '$what', '$phase', $times, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '$lsn'), $left"
     if [[ ${!index} == *rencoder* && $check == 1 ]]; then
@@ -120,7 +120,7 @@ report_copy() { # TABLE CASE PHASE; prints the ratio to no index
     none=$(median "$1" none "$3" ms)
     ms=$(median "$1" "$2" "$3" ms)
     wal=$(ratio "$(median "$1" "$2" "$3" wal)" "$(median "$1" none "$3" wal)")
-    printf '  %-8s %-8s %6.0f ms (no index %6.0f)  rate %s  (by CPU time of the session %s)  WAL %s  left at the end: %s ranges\n' \
+    printf '  %-8s %-8s %6.0f ms (no index %6.0f)  rate %s  (by CPU time of the session %s)  WAL %s  left at the end: %s pages\n' \
         "$1" "$2" "$ms" "$none" "$(ratio "$none" "$ms")" \
         "$(ratio "$(median "$1" none "$3" cpu_ms)" "$(median "$1" "$2" "$3" cpu_ms)")" \
         "$wal" "$(median "$1" "$2" "$3" left_over)"
@@ -184,7 +184,7 @@ report_singles() { # CASE OTHER-CASE LIMIT
         FROM rates AS r JOIN rates AS b USING (round) WHERE r.what = '$1' AND b.what = '$2'")" '>=' "$3"
 }
 
-# Updates of the indexed column of random rows; their ranges are summarized, and there is room for them.
+# Updates of the indexed column of random rows; a run has their pages, where there is room for them.
 # WAL without full page images, which depend on how often there is a checkpoint, and with them.
 random_updates() {
     local round what pages

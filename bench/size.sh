@@ -49,7 +49,7 @@ small_table() {
     bench_limit "  rencoder, bits a row" "$(size_of "round(pg_relation_size('pages384_r') * 8 / (384 * 150.0), 2)")" '<=' 35
 }
 
-# 128 block ranges (one group) of 4,800 rows.  Each key stands in ten rows of its range; in the table
+# 128 block ranges (one block of a matrix) of 4,800 rows.  Each key stands in ten rows of its range; in the table
 # with the heavy range, range 60 has all different keys: 4,800 instead of 480.
 skewed_table() {
     local name=$1 heavy=$2

@@ -19,8 +19,8 @@ MAX_FUNCTION_LINES=80
 # "." are the files of src/ itself.
 MAP=src/README.md
 
-# Words (extended regular expressions) that only the files named may use.  Headers and
-# directory entries are changed by what is in store/ (INV-8).
+# Words (extended regular expressions) that only the files named may use.  Pages are
+# changed by what is in store/ (INV-8).
 WORDS='
 PG_VERSION_NUM                     src/base/compat.h
 GenericXLog|generic_xlog\.h        src/store/wal.c src/store/wal.h

@@ -65,7 +65,7 @@ check_outputs()
 		"$(comm -3 <(names_in test/specs spec) <(outputs_in test/expected))"
 }
 
-# "t/004_corruption.pl", "015_crash.pl", "sql/strings.sql", "specs/retune-scan.spec".
+# "t/004_corruption.pl", "015_crash.pl", "sql/strings.sql", "specs/make-run.spec".
 check_references()
 {
 	local file name bad=

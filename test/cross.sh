@@ -26,7 +26,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 GOLDEN="test_golden test_run_golden test_golden_O0 test_run_golden_O0"
 PROGRAMS="test_fuzz test_rule test_run test_run_places test_place test_samples test_shape
-	test_strings test_window test_zorder test_candidates"
+	test_stretches test_strings test_window test_zorder"
 
 compiler_of()
 {

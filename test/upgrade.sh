@@ -85,8 +85,8 @@ new_cluster()
 	CONF
 }
 
-# Tables and indexes of all kinds: sealed groups, slices, coders,
-# samples, unlogged, partitioned; runs with deltas, a pending list and filters behind them.
+# Tables and indexes of all kinds: filters, coders, samples, unlogged, partitioned; base runs with
+# deltas, a pending list and pages behind the frontier.
 fill_sql()
 {
 	cat <<-'SQL'
@@ -112,7 +112,7 @@ fill_sql()
 			WITH (autosummarize = off, pages_per_range = 1, storage = filter) WHERE id > 100;
 		SELECT rencoder_add_query_sample('t_v', 17, 19);
 		SELECT fill(6001, 8000);
-		SELECT rencoder_summarize_new_values(i) FROM unnest('{t_v,t_s}'::regclass[]) i;
+		SELECT rencoder_maintain_index(i) FROM unnest('{t_v,t_s}'::regclass[]) i;
 		UPDATE t SET v = v + 1, s = s || 'x' WHERE id % 10 = 3;
 		DELETE FROM t WHERE id % 10 = 4;
 		SELECT fill(8001, 8100);
@@ -128,7 +128,7 @@ fill_sql()
 		UPDATE r SET v = v + 1 WHERE id % 60 = 1;
 		VACUUM r;
 		INSERT INTO r SELECT id, v, s, filler FROM t WHERE id > 6000;
-		SELECT rencoder_summarize_new_values('r_v');
+		SELECT rencoder_maintain_index('r_v');
 		UPDATE r SET v = v + 1, s = s || 'y' WHERE id % 60 = 2;
 		CHECKPOINT;
 	SQL
@@ -216,9 +216,9 @@ taken_over()
 	sql "$1" "SELECT indexrelid::regclass, pg_relation_size(indexrelid),
 			(SELECT count(*) FROM rencoder_query_samples(indexrelid) WHERE source = 'added')
 		FROM pg_index WHERE indexrelid::regclass::text ~ '^(t|r)_' ORDER BY 1;
-		SELECT * FROM rencoder_runs('r_v');
-		SELECT runs, pending_pages FROM rencoder_metapage('r_v');
-		SELECT group_no, attnum, sealed, summarized, covered, run FROM rencoder_groups('r_v')"
+		SELECT i, r.* FROM unnest('{t_v,r_v}'::regclass[]) i, rencoder_runs(i) r;
+		SELECT i, frontier, entries_to, catalog_version, runs, pending_pages
+		FROM unnest('{t_v,r_v}'::regclass[]) i, rencoder_metapage(i)"
 }
 
 # Rows, changes and all maintenance in the new cluster: go_on VERSION FIRST
@@ -231,12 +231,12 @@ go_on()
 		UPDATE r SET v = v - 1, s = s || 'z' WHERE id % 60 = $1;
 		INSERT INTO parts SELECT id, v FROM t WHERE id >= $2;
 		INSERT INTO r SELECT id, v, s, filler FROM t WHERE id >= $2" > /dev/null
-	sql "$1" "SELECT rencoder_summarize_new_values(i) FROM $indexes" > /dev/null
+	sql "$1" "SELECT rencoder_maintain_index(i) FROM $indexes" > /dev/null
 	ask "$1" off > "$base/truth"
-	compare "rows and summaries of PostgreSQL $1" "$1"
+	compare "rows and runs of PostgreSQL $1" "$1"
 	sql "$1" 'VACUUM t, r'
-	sql "$1" "SELECT rencoder_retune('t_v')" > /dev/null
-	compare 'VACUUM and retuning' "$1"
+	sql "$1" "SELECT rencoder_compact('t_v')" > /dev/null
+	compare 'VACUUM, and new filters of all' "$1"
 }
 
 # upgrade OLD NEW HOW: by --HOW of pg_upgrade
@@ -290,11 +290,12 @@ one_way()
 	ask "$old" off > "$base/truth"
 	compare "before, PostgreSQL $(sql "$old" 'SHOW server_version')" "$old"
 	[ -z "$before" ] || sql "$old" "$before" > "$base/log/before"
-	verdict 'there are runs, deltas, a pending list, and filters behind them' \
+	verdict 'there are base runs, deltas, filters, a pending list, and pages behind the frontier' \
 		"$(sql "$old" "SELECT 'only: ' || m::text FROM rencoder_metapage('r_v') m
-			WHERE pending_pages = 0
-			OR (SELECT count(DISTINCT kind) FROM rencoder_runs('r_v')) < 2
-			OR NOT EXISTS (SELECT FROM rencoder_groups('r_v') WHERE format = 'filter')")"
+			WHERE pending_pages = 0 OR frontier >= pg_relation_size('r') / 8192
+			OR (SELECT array_agg(DISTINCT kind ORDER BY kind) FROM rencoder_runs('r_v'))
+				IS DISTINCT FROM '{base,delta}'
+			OR NOT EXISTS (SELECT FROM rencoder_runs('t_v') WHERE kind = 'matrix')")"
 	for version in "$@"; do
 		upgrade "$old" "$version" "$how" || return 0
 		go_on "$version" "$first"

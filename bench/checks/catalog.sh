@@ -194,7 +194,7 @@ resolution() {
     sizes
     echo '| query | CPU us: auto | rows | btree | pages (rows removed by rechecks): auto | rows | btree |'
     questions | bench_sql -q
-    # One row in twenty is new; queries come meanwhile, so that the end of the table is noted.
+    # One row in twenty is new; queries come meanwhile, so that the worker makes runs of the end of the table.
     for ((i = 0; i < 20; i++)); do
         echo "SELECT put($i * $new / 20 + 1, ($i + 1) * $new / 20, 4711); SET enable_seqscan = off;
             SELECT count(f) FROM r WHERE ua = $i; SELECT count(f) FROM r WHERE ur = $i; SELECT pg_sleep(0.2);"

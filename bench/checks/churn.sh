@@ -105,7 +105,7 @@ churn() {
     pgbench -n -c 2 -j 2 -T "$SECONDS_OF_IT" --random-seed="$SEED" -f "$WORK/update.pgbench" \
         postgres >"$WORK/log/pgbench" 2>&1 & clients=$!
     sleep "$((SECONDS_OF_IT / 2))"
-    echo "Compacted halfway: $(value "rencoder_compact('t_r')") groups."
+    echo "Compacted halfway: $(value "rencoder_compact('t_r')") pages read."
     wait "$clients" || status=1
     wait "$watcher" || status=1
     wait "$asker" || status=1

@@ -5,8 +5,8 @@
 #   bash bench/figures/plot_facts.sh < facts.txt > facts.svg
 #
 # QUERIES (10,000) intervals of 2 to 32 values anywhere in 64 bits, none of which has a row, are asked in four rounds
-# of filters of 14 to 24 bits a key; and of a run.  Printed for each: block ranges that a query of each round reads in
-# vain, what facts are made of included, and the index pages that it reads.  The same with a tenth of the queries, of
+# of runs of 14 to 24 bits a row; and of one as it is by default.  Printed for each: pages that a query of each round
+# reads in vain, what facts are made of included, and the index pages that it reads.  The same with a tenth of the queries, of
 # which facts have room for more.  Then the instructions of queries that are not repeated (valgrind), with facts on and
 # off, of an index that has none and of one that is full of them; index pages that they read, and WAL.
 set -euo pipefail
@@ -39,7 +39,7 @@ END \$\$;
 SQL
 }
 
-# rounds NAME OPTIONS PAGES QUERIES: PAGES is pages of a range.
+# rounds NAME OPTIONS QUERIES
 rounds() {
     bench_sql -qAt -F ' ' <<SQL
 SET client_min_messages = warning;
@@ -54,13 +54,13 @@ DO \$\$
 BEGIN
     FOR n IN 1 .. 4 LOOP
         PERFORM rencoder_index_stats_reset('t_v');
-        CALL ask('asked', 1, $4);
+        CALL ask('asked', 1, $3);
         INSERT INTO round SELECT n, scans, pages, saved_pages, index_pages FROM rencoder_index_stats('t_v');
     END LOOP;
 END \$\$;
-SELECT '$1', $4, (SELECT string_agg(round((f.pages + f.saved - r.saved)::numeric / $3 / $4, 5)::text, ' ' ORDER BY n)
+SELECT '$1', $3, (SELECT string_agg(round((f.pages + f.saved - r.saved)::numeric / $3, 5)::text, ' ' ORDER BY n)
         FROM round r),
-    (SELECT string_agg(round(index_pages::numeric / $4, 2)::text, ' ' ORDER BY n) FROM round r)
+    (SELECT string_agg(round(index_pages::numeric / $3, 2)::text, ' ' ORDER BY n) FROM round r)
 FROM round f WHERE n = 1;
 SQL
 }
@@ -118,27 +118,23 @@ cost() {
 }
 
 main() {
-    local bits name options
+    local bits
     create_table
-    echo "# seed $SEED; false ranges a query in round 1 .. 4, index pages likewise; of a run, false pages"
+    echo "# seed $SEED; false pages a query in round 1 .. 4, index pages likewise"
     for bits in 14 16 18 20 22 24; do
-        rounds "$bits" "storage = filter, bits_per_key = $bits, pages_per_range = 8" 8 "$QUERIES"
+        rounds "$bits" "bits_per_key = $bits" "$QUERIES"
     done
-    rounds run "storage = run" 1 "$QUERIES"
+    rounds default "storage = run" "$QUERIES"
     for bits in 14 16 18 20; do
-        rounds "$bits" "storage = filter, bits_per_key = $bits, pages_per_range = 8" 8 $((QUERIES / 10))
+        rounds "$bits" "bits_per_key = $bits" $((QUERIES / 10))
     done
-    rounds run "storage = run" 1 $((QUERIES / 10))
+    rounds default "storage = run" $((QUERIES / 10))
     echo "# queries that are not repeated: $(bench_machine)"
-    for name in filter run; do
-        options="storage = $name"
-        [[ $name == run ]] || options="$options, bits_per_key = 14, pages_per_range = 8"
-        rounds "$name" "$options" 8 10 > /dev/null
-        bench_sql -q -c 'REINDEX INDEX t_v'
-        cost "$name without facts"
-        rounds "$name" "$options" 8 "$QUERIES" > /dev/null
-        cost "$name full of facts"
-    done
+    rounds default "storage = run" 10 >/dev/null
+    bench_sql -q -c 'REINDEX INDEX t_v'
+    cost "without facts"
+    rounds 14 "bits_per_key = 14" "$QUERIES" >/dev/null
+    cost "14 bits a row, full of facts"
 }
 
 bench_run -p valgrind -- "$QUERIES" "$SEED"

@@ -100,7 +100,7 @@ step() { # NUMBER
         FROM rencoder_runs('hot_v') WHERE state = 'live'"
 }
 
-# Bytes of WAL that inserts into summarized ranges take for the index: those of the table and one
+# Bytes of WAL that inserts into pages of a run take for the index: those of the table and one
 # index more than those of the table without it.
 wal_of_inserts() {
     bench_sql -q <<'SQL'
@@ -146,7 +146,7 @@ main() {
         "$(value 'round(max(delta::numeric / greatest(base, 1)), 3) FROM states')" '<=' 0.1
     bench_limit 'index pages of an absent value after 10 quiet seconds, at most' \
         "$(value 'max(index_pages) FROM asked')" '<=' 20
-    bench_limit 'WAL of an insert into a summarized range, bytes' "$(wal_of_inserts | tail -n 1)" '<=' 90
+    bench_limit 'WAL of an insert into a page of a run, bytes' "$(wal_of_inserts | tail -n 1)" '<=' 90
     bench_finish
 }
 

@@ -79,9 +79,9 @@ mixed() { # INDEX
     printf '  mixed   %-9s %7s tps    %6s us %5s bytes of WAL' "$1" "$TPS" "$CPU" "$WAL"
     [[ $1 != rencoder ]] || bench_sql -F ' ' -c "SELECT format('; a query reads %s index pages, %s '
             || 'of the table, %s in vain; unindexed %s, then %s pages',
-            round(index_pages::numeric / scans, 1), round(pages::numeric / scans, 1),
+            round(stats.index_pages::numeric / scans, 1), round(stats.pages::numeric / scans, 1),
             replay.false_pages, $tail, $(unindexed))
-        FROM rencoder_index_stats('late_rencoder_i'),
+        FROM rencoder_index_stats('late_rencoder_i') AS stats,
             rencoder_replay_query_samples('late_rencoder_i') AS replay"
     [[ $1 == rencoder ]] || echo
 }

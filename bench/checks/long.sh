@@ -5,7 +5,7 @@
 #
 # MILLIONS (default 0.5) of rows of uniform int8, 35 a page.  A REPEATABLE READ transaction is begun
 # on the primary, another one on a standby.  For MINUTES (default 10) some 500 rows a second come, in
-# ones and hundreds, and a session asks for them, so that the worker notes, flushes and merges.  Each
+# ones and hundreds, and a session asks for them, so that the worker makes runs and merges.  Each
 # half minute both transactions, and a new session, ask for 40 absent values and 40 of old rows.  The
 # transactions are to read what new sessions read, from the first minute to the last, although the
 # runs are newer than their snapshots.  Ends with exit code 1 if a limit is exceeded, or if a

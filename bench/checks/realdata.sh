@@ -30,7 +30,7 @@ SQL
 define_functions() {
     bench_sql -q <<'SQL'
 CREATE TABLE uncorrelated (seq int GENERATED ALWAYS AS IDENTITY, query text, pages_per_range int, rows bigint, same boolean,
-    ranges bigint, matching bigint, candidates bigint, unsummarized bigint, index_pages bigint, blocks bigint);
+    ranges bigint, matching bigint, candidates bigint, unindexed bigint, index_pages bigint, blocks bigint);
 
 -- One interval of one column: truth from the positions of the rows, candidates from the index, and the
 -- pages that a scan really visits, which must lie in as many ranges as there are candidates.
@@ -50,11 +50,11 @@ BEGIN
     -- Both bounds have the type of the column.
     SELECT format_type(atttypid, atttypmod) INTO STRICT column_type FROM pg_attribute WHERE attrelid = tab::regclass AND attname = col;
     r.ranges := ceil(pg_relation_size(tab::regclass) / current_setting('block_size')::numeric / pages_per_range);
-    EXECUTE format('SELECT c.candidates, c.unsummarized, c.index_pages FROM rencoder_candidates(''tried'', %s::%s, %s::%2$s) AS c',
+    EXECUTE format('SELECT c.pages, c.unindexed, c.index_pages FROM rencoder_candidates(''tried'', %s::%s, %s::%2$s) AS c',
                    quote_literal(lo), column_type, quote_literal(hi))
-        INTO r.candidates, r.unsummarized, r.index_pages;
-    INSERT INTO uncorrelated (query, pages_per_range, rows, same, ranges, matching, candidates, unsummarized, index_pages, blocks)
-    VALUES (tab || '.' || condition, pages_per_range, r.rows, r.same, r.ranges, r.matching, r.candidates, r.unsummarized, r.index_pages, r.blocks);
+        INTO r.candidates, r.unindexed, r.index_pages;
+    INSERT INTO uncorrelated (query, pages_per_range, rows, same, ranges, matching, candidates, unindexed, index_pages, blocks)
+    VALUES (tab || '.' || condition, pages_per_range, r.rows, r.same, r.ranges, r.matching, ceil(r.candidates / pages_per_range::numeric), r.unindexed, r.index_pages, r.blocks);
 END $$;
 SQL
 }

@@ -403,7 +403,7 @@ SQL
 
 # ---------------------------------------------------------------- changes
 
-# The same, "index heap", of queries that are executed: the worker notes what these have to read.
+# The same, "index heap", of queries that are executed: the worker goes by what these have to read.
 asked_pages() { # QUERIES
     bench_sql -q -F ' ' -c 'SET enable_seqscan = off' -c 'SET enable_indexscan = off' -c "
         SELECT round(avg(p.index_pages), 2), round(avg(p.heap_pages), 2)
@@ -411,7 +411,7 @@ asked_pages() { # QUERIES
 }
 
 # Each on top of those before, of an index that was asked before.  Rows that were moved to new pages
-# are in no range that is summarized yet: the first of the queries read what the worker has not noted.
+# are behind the frontier: the first of the queries read all of these pages.
 updates() {
     local percent index heap fresh
     heading 'Random updates of the column, pages of an empty query'

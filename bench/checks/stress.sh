@@ -4,8 +4,8 @@
 #   bash bench/checks/stress.sh [MINUTES [SEED]]
 #
 # 3 clients of pgbench insert, COPY, update, delete, roll back and query a table with five indexes, 2 others
-# VACUUM, summarize, desummarize, retune, REINDEX (CONCURRENTLY), check and checkpoint them, and the worker
-# summarizes (test/load has the scripts).  Every query is asked by an index and by a sequential scan in one
+# VACUUM, maintain, compact, REINDEX (CONCURRENTLY), check and checkpoint them, and the worker makes runs
+# (test/load has the scripts).  Every query is asked by an index and by a sequential scan in one
 # REPEATABLE READ snapshot.  Then each index is checked against the table.  Default 10 minutes.
 # Ends with exit code 1 if an answer is wrong, a client meets an error or an index is unsound.
 set -euo pipefail

@@ -6,7 +6,7 @@ case $# in
     *) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; [[ $* == --help || $* == -h ]] || exit 2; exit 0 ;;
 esac
 
-# Lines of filters: bits, queries, false ranges of four rounds, index pages of four rounds.
+# Lines of runs: bits, queries, false pages of four rounds, index pages of four rounds.
 awk 'BEGIN { w = 640; h = 320; low = 0.00001; high = 10 }
     NF != 10 || $1 !~ /^[0-9]+$/ { next }
     {
@@ -33,6 +33,6 @@ awk 'BEGIN { w = 640; h = 320; low = 0.00001; high = 10 }
                 line(sizes[s], r, sprintf("stroke=\"%s\" stroke-width=\"2\"%s", colour[r], s > 1 ? " stroke-dasharray=\"4 4\"" : ""))
         for (r = 1; r <= 3; r++) printf "<text x=\"%d\" y=\"18\" fill=\"%s\">round %d</text>\n", 70 + (r - 1) * 80, colour[r], r
         printf "<text x=\"320\" y=\"18\">solid: %s queries, dashed: %s</text>\n", sizes[1], sizes[2]
-        printf "<text x=\"15\" y=\"%d\" transform=\"rotate(-90 15 %d)\" text-anchor=\"middle\">false ranges of a query</text>\n", h / 2, h / 2
-        printf "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">bits of a key</text>\n</svg>\n", w / 2, h - 8
+        printf "<text x=\"15\" y=\"%d\" transform=\"rotate(-90 15 %d)\" text-anchor=\"middle\">false pages of a query</text>\n", h / 2, h / 2
+        printf "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">bits of a row</text>\n</svg>\n", w / 2, h - 8
     }'
