@@ -1,4 +1,4 @@
--- Format version 5: the tables and indexes whose files lie beside this text.
+-- The tables and indexes whose files lie beside this text.
 CREATE TABLE runs (id int, v int8, s text COLLATE "C", few int, filler text)
 	WITH (fillfactor = 60, autovacuum_enabled = off);
 CREATE TABLE filters (id int, v int8, few int, n numeric, s text, p point, ip inet, filler text)
@@ -6,7 +6,7 @@ CREATE TABLE filters (id int, v int8, few int, n numeric, s text, p point, ip in
 ALTER TABLE runs ALTER filler SET STORAGE plain;
 ALTER TABLE filters ALTER filler SET STORAGE plain;
 
--- Fails when told to, so that a range stays half summarized.
+-- Fails when told to, so that a reading is given up.
 CREATE FUNCTION half(n numeric) RETURNS numeric IMMUTABLE LANGUAGE plpgsql AS $$
 BEGIN
 	IF current_setting('format.fail', true) = 'yes' THEN
@@ -50,22 +50,14 @@ $$;
 
 -- What an index says of itself, which must not change: one line each.
 CREATE FUNCTION state_of(i regclass) RETURNS SETOF text LANGUAGE sql AS $$
-	SELECT format('%s %s pages of %s a range, %s bits, epoch %s, %s runs, %s pending, %s free', i,
-		pg_relation_size(i) / 8192, pages_per_range, bits_per_key, epoch, runs, pending_pages,
-		free_pages)
+	SELECT format('%s %s pages of %s a range, %s bits, version %s, frontier %s, entries to %s, %s runs, '
+		'%s pending, %s free', i, pg_relation_size(i) / 8192, pages_per_range, bits_per_key,
+		catalog_version, frontier, entries_to, runs, pending_pages, free_pages)
 	FROM rencoder_metapage(i)
 	UNION ALL
-	SELECT format('%s group %s.%s %s, sealed %s, covered %s, always %s, [%s, %s]', i, group_no,
-		attnum, windows, sealed, covered, always, min_key, max_key)
-	FROM rencoder_groups(i)
-	UNION ALL
-	SELECT format('%s run %s.%s %s %s, %s groups, %s entries, %s rows, %s pages, %s nulls', i, run, attnum,
-		kind, state, groups, entries, rows, pages, nulls)
+	SELECT format('%s run %s.%s %s %s, rank %s, %s to %s, cut %s, %s entries, %s rows, %s pages, %s nulls',
+		i, run, attnum, kind, state, rank, from_page, to_page, cut, entries, rows, pages, nulls)
 	FROM rencoder_runs(i)
-	UNION ALL
-	SELECT format('%s ranges %s %s always %s covered %s, %s keys', i, attnum, state,
-		always, covered, sum(distinct_keys))
-	FROM rencoder_ranges(i) GROUP BY attnum, state, always, covered
 	UNION ALL
 	SELECT format('%s sample %s %s %s [%s, %s]', i, attnum, kind, source, lo_key, hi_key)
 	FROM rencoder_query_samples(i) WHERE source = 'added'
