@@ -69,11 +69,11 @@ typedef struct sample_maker
 	double		spacing;		/* of the keys there */
 	double		size;			/* orders of magnitude, 0 .. 1 */
 	bool		apart;
-}			sample_maker;
+} sample_maker;
 
 /* In [0, 1); splitmix64. */
 static double
-random_unit(sample_maker * m)
+random_unit(sample_maker *m)
 {
 	uint64_t	z = (m->state += UINT64_C(0x9e3779b97f4a7c15));
 
@@ -99,7 +99,7 @@ spacing_at(const renc_keys *keys, size_t i)
 }
 
 static bool
-begin_samples(const renc_keys *ranges, int nranges, double table_ranges, uint64_t seed, sample_maker * m)
+begin_samples(const renc_keys *ranges, int nranges, double table_ranges, uint64_t seed, sample_maker *m)
 {
 	m->n = 0;
 	m->table_ranges = fmax(table_ranges, LEAST_RANGES);
@@ -116,7 +116,7 @@ begin_samples(const renc_keys *ranges, int nranges, double table_ranges, uint64_
 
 /* The key of a sample.  One that stands alone in its range may have neighbours in others. */
 static void
-draw_key(sample_maker * m, int i, renc_sample *sample)
+draw_key(sample_maker *m, int i, renc_sample *sample)
 {
 	int			f = (int) ((unsigned int) i * RANGE_STEP % (unsigned int) m->n);
 	size_t		k;
@@ -150,7 +150,7 @@ set_apart(renc_sample *sample)
  * room.
  */
 static bool
-draw_apart(sample_maker * m, renc_sample *sample)
+draw_apart(sample_maker *m, renc_sample *sample)
 {
 	uint64_t	least = m->from->key[0];
 	uint64_t	greatest = m->from->key[m->from->n - 1];
@@ -220,7 +220,7 @@ move_into_plane(double from, double by)
 }
 
 static void
-draw_box(sample_maker * m, int i, renc_own_box *own, renc_sample *sample)
+draw_box(sample_maker *m, int i, renc_own_box *own, renc_sample *sample)
 {
 	double		least;
 	double		most;

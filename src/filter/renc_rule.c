@@ -86,7 +86,7 @@ count_neighbours(const renc_keys *a, const renc_keys *b, double *hist)
  * FEW_PAIRS pairs.  Without any pair nothing tells how near other values are: as near as can be.
  */
 static void
-profile_neighbours(renc_key_profile * p, const double *hist)
+profile_neighbours(renc_key_profile *p, const double *hist)
 {
 	double		above = 0;
 	double		expected = 1;
@@ -106,7 +106,7 @@ profile_neighbours(renc_key_profile * p, const double *hist)
 }
 
 void
-renc_rule_profile(const renc_keys *ranges, int nranges, renc_key_profile * p)
+renc_rule_profile(const renc_keys *ranges, int nranges, renc_key_profile *p)
 {
 	double		hist[RENC_KEY_BITS + 1] = {0};
 	const renc_keys *previous = NULL;

@@ -49,9 +49,9 @@ typedef struct renc_key_profile
 											 * one of a range */
 	double		pairs;			/* of ranges and keys that told "close"; 0:
 								 * they tell nothing */
-}			renc_key_profile;
+} renc_key_profile;
 
-extern void renc_rule_profile(const renc_keys *ranges, int nranges, renc_key_profile * p);
+extern void renc_rule_profile(const renc_keys *ranges, int nranges, renc_key_profile *p);
 
 /*
  * Chooses the shape for the ranges given (some sampled ranges of a group will

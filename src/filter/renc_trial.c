@@ -62,7 +62,7 @@ fill_windows(renc_trial *t, const renc_shape *shape)
 
 /* That an absent node below a root passes. */
 static void
-set_absent(const renc_trial *t, const renc_stage *st, renc_hash root, chances * p)
+set_absent(const renc_trial *t, const renc_stage *st, renc_hash root, chances *p)
 {
 	chances		product = {0};
 
@@ -85,13 +85,13 @@ set_absent(const renc_trial *t, const renc_stage *st, renc_hash root, chances * 
 
 /* One of some nodes passes: those so far, and another. */
 static void
-add_pass(chances * any, const chances * node)
+add_pass(chances *any, const chances *node)
 {
 	*any += *node * (1 - *any);
 }
 
 static double
-mean_of(const renc_trial *t, const chances * p)
+mean_of(const renc_trial *t, const chances *p)
 {
 	double		sum = 0;
 

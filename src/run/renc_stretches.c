@@ -433,7 +433,10 @@ renc_stretches_keep(renc_stretches *list, const renc_stretches *other)
 			j++;
 	}
 
-	/* At its bound it is made coarser, and what comes then is not behind all of it. */
+	/*
+	 * At its bound it is made coarser, and what comes then is not behind all
+	 * of it.
+	 */
 	renc_stretches_finish(&both);
 	renc_stretches_end(list);
 	*list = both;

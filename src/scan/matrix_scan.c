@@ -22,11 +22,11 @@ typedef struct MatrixScan
 	const RencoderRunColumn *column;	/* that says where entries are */
 	const RencoderKeySet *keys; /* or NULL */
 	RencoderProbe *probe;		/* NULL: not needed yet */
-}			MatrixScan;
+} MatrixScan;
 
 /* The ranges of a block that may have what is asked for. */
 static bool
-ask_block(MatrixScan * m, const RencoderMatrixEntry *entry, renc_mask *found)
+ask_block(MatrixScan *m, const RencoderMatrixEntry *entry, renc_mask *found)
 {
 	const RencoderColumnQuery *q = &m->scan->query->column[m->asked->col];
 	renc_mask	asked = rencoder_set_get(entry->has_value);
@@ -58,7 +58,7 @@ ask_block(MatrixScan * m, const RencoderMatrixEntry *entry, renc_mask *found)
 
 /* Adds the pages of ranges of a block, which begins at "first", that lie in a segment. */
 static void
-add_ranges(MatrixScan * m, uint64 first, renc_mask found, const RencoderSegment *segment)
+add_ranges(MatrixScan *m, uint64 first, renc_mask found, const RencoderSegment *segment)
 {
 	renc_mask_each(slot, found)
 	{
@@ -72,7 +72,7 @@ add_ranges(MatrixScan * m, uint64 first, renc_mask found, const RencoderSegment 
 
 /* Asks the blocks that have pages in a segment.  False: it was broken off, or a page is another one. */
 static bool
-search_segment(MatrixScan * m, const RencoderSegment *segment)
+search_segment(MatrixScan *m, const RencoderSegment *segment)
 {
 	RencoderRunScan *scan = m->scan;
 	uint64		block_pages = rencoder_matrix_block_pages(m->pages_per_range);

@@ -226,10 +226,10 @@ typedef struct CatalogEdit
 	RencoderMetaPageData *meta;
 	RencoderRunEntry *list;		/* that page, or NULL */
 	RencoderCatalog *catalog;	/* what is to be */
-}			CatalogEdit;
+} CatalogEdit;
 
 static void
-begin_catalog_edit(CatalogEdit * edit, Relation index, bool log)
+begin_catalog_edit(CatalogEdit *edit, Relation index, bool log)
 {
 	const RencoderMetaPageData *meta;
 
@@ -251,7 +251,7 @@ begin_catalog_edit(CatalogEdit * edit, Relation index, bool log)
 }
 
 static void
-finish_catalog_edit(CatalogEdit * edit)
+finish_catalog_edit(CatalogEdit *edit)
 {
 	const RencoderCatalog *catalog = edit->catalog;
 	RencoderMetaPageData *meta = edit->meta;
@@ -280,7 +280,7 @@ finish_catalog_edit(CatalogEdit * edit)
 
 /* The entry of a run that must be there in this state. */
 static RencoderRunEntry *
-require_run(CatalogEdit * edit, uint32 number, uint8 state)
+require_run(CatalogEdit *edit, uint32 number, uint8 state)
 {
 	RencoderRunEntry *entry = find_run(edit->catalog, number);
 
@@ -344,7 +344,7 @@ rencoder_catalog_begin(Relation index, uint8 kind, BlockNumber from, BlockNumber
 
 /* Makes a run LIVE. */
 static void
-make_run_live(CatalogEdit * edit, const RencoderNewRun *made)
+make_run_live(CatalogEdit *edit, const RencoderNewRun *made)
 {
 	RencoderRunEntry *entry = require_run(edit, made->number, RENCODER_RUN_BUILDING);
 
@@ -440,7 +440,7 @@ find_pending(Relation index, const RencoderPendingList *pending, uint64 number, 
 
 /* What the catalog says of runs when the change is made. */
 static void
-apply_publication(CatalogEdit * edit, const RencoderNewRun *made, int nmade,
+apply_publication(CatalogEdit *edit, const RencoderNewRun *made, int nmade,
 				  const uint32 *replaced, int nreplaced)
 {
 	for (int i = 0; i < nreplaced; i++)
