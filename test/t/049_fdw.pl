@@ -154,7 +154,8 @@ foreach my $i (0 .. $#shards)
 
 # The key of a partition says which shard is asked.
 my $one = plan_of("SELECT id FROM readings WHERE device = 5 AND no = $no");
-is(scalar(() = $one =~ /Scan (?:using \S+ )?on public\.readings_\d/g), 1, 'other partitions are not asked');
+is(scalar(() = $one =~ /Scan (?:using \S+ )?on public\.readings_\d/g), 1,
+	'other partitions are not asked');
 
 # A join sends each of its values.
 my $join = "SELECT r.id, k.id AS key FROM (VALUES (4711), (815), (42)) k (id) "

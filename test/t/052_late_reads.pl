@@ -15,8 +15,8 @@ my $seed = seed();
 
 #
 # The load grows by a page and asks for values that are not there, until it has grown by 64, and
-# hardly any is left unindexed (the last one always is), twice: so what comes after the first time has
-# been seen to as well.
+# hardly any is left unindexed (the last one always is), twice: so what comes after the first time
+# has been seen to as well.
 #
 # The index is made of nothing, so the worker is also who has its scans counted.  Without autovacuum
 # nobody else does.

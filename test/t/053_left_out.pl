@@ -271,7 +271,8 @@ my @rounds = (0 .. 9);
 my $last = 1400;
 my $change = join ', ', map { "$_ = 'w' || $_" } sort keys %INDEX;
 my ($compared, $by_vacuum, $unread) = (0, 0, 0);
-my $NEWEST = q{SELECT coalesce(max(run), 0) FROM rencoder_runs('t_run') WHERE kind = 'base' AND from_page = 0};
+my $NEWEST = q{SELECT coalesce(max(run), 0) FROM rencoder_runs('t_run')
+	WHERE kind = 'base' AND from_page = 0};
 
 sub toasted_ids
 {
