@@ -143,13 +143,13 @@ SELECT name, setting, vartype, context, boot_val FROM pg_settings WHERE name LIK
 INSERT INTO opt SELECT i * 7919 % 10007, i::text::tsvector, repeat('x', 1000)
 FROM generate_series(1, 3000) i;
 VACUUM ANALYZE opt;
+SET enable_indexscan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM opt WHERE v BETWEEN 100 AND 101;
 SET rencoder.enable_scan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM opt WHERE v BETWEEN 100 AND 101;
 -- Not even if all is off, as far as there is another way.
 CREATE INDEX opt_btree ON opt (v);
 SET enable_seqscan = off;
-SET enable_indexscan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM opt WHERE v BETWEEN 100 AND 101;
 RESET enable_seqscan;
 RESET enable_indexscan;

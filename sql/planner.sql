@@ -158,7 +158,7 @@ CREATE INDEX pl_partial ON pl USING rencoder (x) WHERE few = 3;
 SELECT * FROM pl_plans('x = 5', 'x = 5 AND few = 3', 'x = 5 AND few = 4', 'few = 3');
 DROP INDEX pl_partial;
 
-CREATE TABLE pl_small AS SELECT x FROM pl LIMIT 1000;
+CREATE TABLE pl_small AS SELECT x FROM pl LIMIT 500;
 CREATE INDEX pl_small_x ON pl_small USING rencoder (x);
 VACUUM ANALYZE pl_small;
 SELECT plan_line('SELECT * FROM pl_small WHERE x = 5');
