@@ -22,12 +22,10 @@ PG_CPPFLAGS = -I$(srcdir)/src
 # Which of two codings is shorter must not hang on whether the CPU can multiply and add at once.
 PG_CFLAGS = $(OPTFLAGS) $(WARNFLAGS) -ffp-contract=off
 
-# Tests that are left out for the present.
-LATER = $(basename $(notdir $(shell sed '/^\#/d' '$(srcdir)/test/later')))
 # Inputs of pg_regress are sql/*.sql other than the install scripts.
-REGRESS = $(sort $(filter-out $(LATER) rencoder--% rencoder_postgis--%,$(basename $(notdir $(call files,sql,*.sql)))))
+REGRESS = $(sort $(filter-out rencoder--% rencoder_postgis--%,$(basename $(notdir $(call files,sql,*.sql)))))
 REGRESS_OPTS = --load-extension=rencoder
-ISOLATION = $(sort $(filter-out $(LATER),$(basename $(notdir $(call files,test/specs,*.spec)))))
+ISOLATION = $(sort $(basename $(notdir $(call files,test/specs,*.spec))))
 ISOLATION_OPTS = --load-extension=rencoder --inputdir=$(srcdir)/test --outputdir=test
 TAP_TESTS = 1
 PROVE_TESTS = test/t/*.pl

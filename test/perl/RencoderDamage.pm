@@ -26,8 +26,7 @@ our $PAYLOAD = 24;
 # Page ids, in the last two bytes of a page (src/store/page.h).
 my %PAGE_ID = (
 	meta      => 0xFFB0,
-	directory => 0xFFB2,
-	header    => 0xFFB3,
+	matrix    => 0xFFB1,
 	windows   => 0xFFB4,
 	free      => 0xFFB6,
 	coders    => 0xFFB7,

@@ -1,24 +1,60 @@
-# The metapage of a permanent index must not be lost, and if it is, no coder of
-# keys may be taken for another.
-#
-# A crash that brings an old metapage back makes groups name a coder that is not there.  The same
-# damage is done by hand, too.
+# Coders that an index has lost: no row is lost, queries, VACUUM and maintenance say so and leave
+# the index as it is, inserts go on, REINDEX heals.  And no other coder is taken for one that was
+# lost, nor is a metapage of a permanent index lost by a crash.
 use strict;
 use warnings;
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use RencoderDamage;
 use RencoderTest;
 use Test::More;
 
-my $BLCKSZ     = 8192;
-my $CODER_ROOT = 24 + 36;    # in block 0: src/meta.h
-my $DIRECT     = 24 + 52;
+# Offsets in the payload of the metapage: src/store/meta.h.
+my $CODER_ROOT = 24;
+my $FRONTIER   = 56;    # and entries_to
+my $CATALOG    = 104;   # number of runs, runs
 
 # Nothing is evicted, no checkpoint comes by itself, no scan writes a sample.
 my $node = new_node('main',
 	conf => "shared_buffers = '128MB'\ncheckpoint_timeout = '1h'\nmax_wal_size = '4GB'\n"
-	  . "ignore_checksum_failure = on\nrencoder.sample_rate = 0\n");
+	  . "ignore_checksum_failure = on\nrencoder.sample_rate = 0\njit = off\n");
+
+# What queries for values, some of which are there, give by the index: how many have the right
+# answer, an error that names the damage, and anything else.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION address(i int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+		SELECT CASE WHEN i % 4 = 0 THEN 'http://www.example.com/'
+			ELSE 'ftp://files.example.org/pub/' END || md5(i::text)
+	$$;
+	CREATE FUNCTION ask(tab text, OUT answered int, OUT refused int, OUT wrong int)
+	LANGUAGE plpgsql AS $$
+	DECLARE
+		truth bigint;
+		answer bigint;
+		said text;
+	BEGIN
+		answered := 0; refused := 0; wrong := 0;
+		PERFORM set_config('enable_seqscan', 'off', true);
+		FOR i IN 1 .. 12 LOOP
+			PERFORM set_config('rencoder.enable_scan', 'off', true);
+			EXECUTE format('SELECT count(*) FROM %I WHERE a = address(%s)', tab, 4 * i) INTO truth;
+			PERFORM set_config('rencoder.enable_scan', 'on', true);
+			BEGIN
+				EXECUTE format('SELECT count(*) FROM %I WHERE a = address(%s)', tab, 4 * i)
+					INTO answer;
+				answered := answered + (answer = truth)::int;
+				wrong := wrong + (answer <> truth)::int;
+			EXCEPTION WHEN index_corrupted THEN
+				GET STACKED DIAGNOSTICS said = MESSAGE_TEXT;
+				IF said LIKE format('index "%s_a" is corrupted at block %%', tab) THEN
+					refused := refused + 1;
+				ELSE
+					wrong := wrong + 1;
+				END IF;
+			END;
+		END LOOP;
+	END $$});
 
 sub psql
 {
@@ -29,247 +65,212 @@ sub psql
 	return ($ret, $out, $err);
 }
 
-# What queries for values that are there give by the index: the number of
-# queries with a right answer, with an error that names the damage, and others.
 sub ask
 {
 	my ($table) = @_;
-	my %count = (right => 0, error => 0, wrong => 0);
 
-	foreach my $i (map { 4 * $_ } 1 .. 40)
-	{
-		my $from = "FROM $table WHERE a = 'http://www.example.com/' || md5('$i')";
-		my $truth = $node->safe_psql('postgres',
-			"SET rencoder.enable_scan = off; SELECT count(*) $from");
-		my ($ret, $out, $err) = psql("SET enable_seqscan = off; SELECT count(*) $from");
-
-		if ($ret == 0)
-		{
-			$count{ $out eq $truth ? 'right' : 'wrong' }++;
-			diag("$table: $out rows by the index, $truth by the heap: $i") if $out ne $truth;
-		}
-		else
-		{
-			like($err, qr/is corrupted/, "$table: the error names the damage")
-			  if $count{error}++ == 0;
-		}
-	}
-	return \%count;
+	return $node->safe_psql('postgres', "SELECT * FROM ask('$table')");
 }
 
-# A table whose index has a group, but no coder: there were no values to learn from.
+# A table whose index has a run, but no coder: there were no values to learn from.
 sub make_table
 {
-	my ($table) = @_;
+	my ($table, $storage) = @_;
 
-	$node->safe_psql('postgres', <<~"SQL");
-		CREATE TABLE $table (id int, a text, pad text);
-		CREATE INDEX ${table}_a ON $table USING rencoder (a)
-			WITH (pages_per_range = 1, autosummarize = off);
+	$node->safe_psql('postgres', qq{
+		CREATE TABLE $table (id int, a text, pad text) WITH (fillfactor = 80);
 		INSERT INTO $table SELECT g, NULL, repeat('x', 150) FROM generate_series(1, 400) g;
-		SELECT rencoder_maintain_index('${table}_a');
-	SQL
-	is(coder_of($table), '', "$table: no coder yet");
+		CREATE INDEX ${table}_a ON $table USING rencoder (a)
+			WITH (storage = $storage, pages_per_range = 1, autosummarize = off)});
 	return;
 }
 
-# Two kinds of addresses: a coder is trained, and groups name it.
+# Two kinds of addresses: a coder is trained, and a run and entries name it.
 sub learn
 {
 	my ($table) = @_;
 
-	$node->safe_psql('postgres', <<~"SQL");
-		INSERT INTO $table SELECT g, CASE WHEN g % 4 = 0 THEN 'http://www.example.com/'
-				ELSE 'ftp://files.example.org/pub/' END || md5(g::text), repeat('x', 150)
-			FROM generate_series(1, 40000) g;
+	$node->safe_psql('postgres', qq{
+		INSERT INTO $table SELECT g, address(g), repeat('x', 150) FROM generate_series(1, 5000) g;
 		SELECT rencoder_maintain_index('${table}_a');
-	SQL
-	retune($table);
+		UPDATE $table SET a = address(id + 4) WHERE id % 40 = 4});
 	return;
 }
 
-# Groups that do not gain are left with the coder that they have: all that have a
-# new one after this were made anew.
-sub retune
+sub runs
 {
 	my ($table) = @_;
 
-	$node->safe_psql('postgres', "SELECT rencoder_retune('${table}_a')");
-	return;
+	return $node->safe_psql('postgres', "SELECT run, kind, from_page, to_page, entries "
+		  . "FROM rencoder_runs('${table}_a') ORDER BY 1");
 }
 
-sub coder_of
+# The names of all coders, the server being down.
+sub coders
 {
-	my ($table) = @_;
+	my ($path) = @_;
+	my $data = slurp_file($path);
+	my $list = unpack('V', peek(\$data, 0, $CODER_ROOT, 4));
 
-	return $node->safe_psql('postgres',
-		"SELECT string_agg(DISTINCT coder::text, ',') FROM rencoder_query_samples('${table}_a') "
-		  . "WHERE coder <> 0");
-}
-
-sub index_file
-{
-	my ($table) = @_;
-
-	return $node->data_dir . '/'
-	  . $node->safe_psql('postgres', "SELECT pg_relation_filepath('${table}_a')");
-}
-
-# Changes the bytes of block 0 of a file, the server being down.
-sub change_block0
-{
-	my ($file, $change) = @_;
-	my $page;
-
-	open my $fh, '+<:raw', $file or die "$file: $!";
-	read $fh, $page, $BLCKSZ;
-	$change->(\$page);
-	seek $fh, 0, 0;
-	print $fh $page;
-	close $fh or die "$file: $!";
-	return;
-}
-
-sub copy_block0
-{
-	my ($file) = @_;
-	my $copy;
-
-	change_block0($file, sub { $copy = ${ $_[0] } });
-	return $copy;
+	return '' if $list == 0;
+	return join ' ', map { unpack('V', peek(\$data, $list, 8 + 24 * $_, 4)) }
+	  0 .. unpack('V', peek(\$data, $list, 0, 4)) - 1;
 }
 
 #
-# Replaced storage is read as what it is.
+# The metapage is there after a crash, also if a session had another idea of the relation's
+# persistence.
 #
-$node->safe_psql('postgres', <<~'SQL');
-	CREATE TABLE t (a bigint, pad text);
-	INSERT INTO t SELECT (g * 7919) % 1000003, repeat('x', 200) FROM generate_series(1, 50000) g;
-	CREATE INDEX t_a ON t USING rencoder (a)
-		WITH (pages_per_range = 4, autosummarize = off);
-SQL
-make_table($_) for qw(coded zeroed old unnamed);
+make_table('coded', 'run');
 $node->safe_psql('postgres', 'CHECKPOINT');
-
-# The metapages are not in the buffer pool now.
-$node->restart;
-$node->safe_psql('postgres', <<~'SQL');
-	BEGIN; ALTER TABLE t SET UNLOGGED; ROLLBACK;
-	BEGIN; ALTER TABLE coded SET UNLOGGED; ROLLBACK;
-SQL
-$node->safe_psql('postgres', "SELECT rencoder_desummarize_range('t_a', 0)");
+$node->restart;		# the metapage is not in shared buffers
+$node->safe_psql('postgres', 'BEGIN; ALTER TABLE coded SET UNLOGGED; ROLLBACK');
 learn('coded');
-my $coder = coder_of('coded');
+my $runs = runs('coded');
+like($runs, qr/\n/, 'coded: another run');
 $node->safe_psql('postgres', 'CHECKPOINT');
-is($node->safe_psql('postgres', "SELECT epoch FROM rencoder_metapage('t_a')"),
-	2, 'a change of the metapage');
 $node->stop('immediate');
 $node->start;
-is($node->safe_psql('postgres', "SELECT epoch FROM rencoder_metapage('t_a')"),
-	2, 'the metapage is there after a crash');
-my ($ret, undef, $err) = psql("SELECT rencoder_index_check('t_a', true)");
-is($ret, 0, "no damage: $err");
-compare_with_seqscan($node, 'postgres', 'SELECT * FROM t WHERE a BETWEEN 1000 AND 1500',
-	index => 't_a');
+is(runs('coded'), $runs, 'coded: all runs are there after a crash');
+is(ask('coded'), '12|0|0', 'coded: and their coder');
+$node->safe_psql('postgres', "SELECT rencoder_index_check('coded_a', true)");
 
-is_deeply(ask('coded'), { right => 40, error => 0, wrong => 0 },
-	'the coder is there after a crash');
-is(coder_of('coded'), $coder, 'the same coder');
-
-# The rows that the coder was trained on are gone: another one would be different.
-psql("SET rencoder.enable_scan = off; DELETE FROM coded WHERE a LIKE 'ftp%'");
-psql('VACUUM coded');
-psql("SELECT rencoder_retune('coded_a')");
-is(ask('coded')->{wrong}, 0, 'no wrong answer after VACUUM');
-
-# The other way round: the storage of an unlogged index, replaced by a permanent one.
-$node->safe_psql('postgres', <<~'SQL');
-	CREATE UNLOGGED TABLE u AS SELECT * FROM t;
-	CREATE INDEX u_a ON u USING rencoder (a)
-		WITH (pages_per_range = 4, autosummarize = off);
-SQL
+# The other way round.
+$node->safe_psql('postgres', q{CREATE UNLOGGED TABLE u AS SELECT * FROM coded;
+	CREATE INDEX u_a ON u USING rencoder (a) WITH (autosummarize = off)});
 $node->restart;
-$node->safe_psql('postgres', 'BEGIN; ALTER TABLE u SET LOGGED; ROLLBACK; '
-  . 'SELECT rencoder_desummarize_range(\'u_a\', 0); CHECKPOINT');
+$node->safe_psql('postgres', q{BEGIN; ALTER TABLE u SET LOGGED; ROLLBACK;
+	INSERT INTO u SELECT * FROM coded; SELECT rencoder_maintain_index('u_a'); CHECKPOINT});
+$runs = runs('u');
 $node->restart;
-is($node->safe_psql('postgres', "SELECT epoch FROM rencoder_metapage('u_a')"), 2,
-	'an unlogged index keeps its metapage');
+is(runs('u'), $runs, 'u: an unlogged index keeps its metapage');
 
 #
-# A metapage that lost the list of coders: maintenance leaves the index alone.
+# The list of coders is lost, or what it says.
 #
-my %file = map { $_ => index_file($_) } qw(zeroed old unnamed);
-$node->stop;
-my $old = copy_block0($file{old});
-$node->start;
-learn($_) for qw(zeroed old unnamed);
-my %first = map { $_ => coder_of($_) } qw(zeroed old unnamed);
-like($first{$_}, qr/^\d+$/, "$_: has a coder") for qw(zeroed old unnamed);
-is_deeply(ask($_), { right => 40, error => 0, wrong => 0 }, "$_: sound so far")
-  for qw(zeroed old unnamed);
-psql("SET rencoder.enable_scan = off; DELETE FROM $_ WHERE a LIKE 'ftp%'")
-  for qw(zeroed old unnamed);
-$node->stop;
-change_block0($file{zeroed}, sub { substr(${ $_[0] }, $CODER_ROOT, 4) = pack('V', 0) });
-change_block0($file{old}, sub { ${ $_[0] } = $old });
+my %damage = (
+	no_root    => sub { return poke($_[0], 0, $CODER_ROOT, pack('V', 0)); },
+	empty_list => poke_first('coders', 0, pack('V', 0)));
+my %storage = (
+	no_root_run    => 'run',
+	no_root_filter => 'filter',
+	empty_list_run => 'run',
+	unnamed_run    => 'run',
+	unnamed_filter => 'filter');
+my @unnamed = grep { /^unnamed/ } sort keys %storage;
+my @lost    = grep { !/^unnamed/ } sort keys %storage;
 
-# Here the groups are not to be found either.
-my $directory;
-change_block0($file{unnamed}, sub {
-	substr(${ $_[0] }, $CODER_ROOT, 4) = pack('V', 0);
-	$directory = substr(${ $_[0] }, $DIRECT, 4);
-	substr(${ $_[0] }, $DIRECT, 4) = pack('V', 0);
-});
-isnt(unpack('V', $directory), 0, 'there was a directory page');
-$node->start;
-
-my $MISSING = qr/is corrupted at block \d+.*The coder of a group's keys is missing.*REINDEX/s;
-foreach my $table (qw(zeroed old))
+foreach my $table (sort keys %storage)
 {
-	my ($vret, undef, $verr) = psql("VACUUM $table");
+	make_table($table, $storage{$table});
+	learn($table);
+	is(ask($table), '12|0|0', "$table: sound so far");
+
+	# Another coder would be different.
+	$node->safe_psql('postgres', "DELETE FROM $table WHERE a LIKE 'ftp%'");
+}
+my %path = map { $_ => index_path($node, $_ . '_a') } keys %storage;
+my %runs = map { $_ => runs($_) } @lost;
+my %first;
+my %meta;
+
+$node->stop;
+foreach my $table (sort keys %storage)
+{
+	$first{$table} = coders($path{$table});
+	like($first{$table}, qr/^\d+$/, "$table: has a coder");
+}
+damage_file($path{$_}, $damage{ s/_(run|filter)$//r }) foreach @lost;
+
+# Here what names the coder is not to be found, either.
+damage_file($path{$_}, sub {
+	my ($data) = @_;
+
+	$meta{$_} = substr($$data, 0, $BLCKSZ);
+	poke($data, 0, $CODER_ROOT, pack('V', 0));
+	poke($data, 0, $FRONTIER, pack('VV', 0, 0));
+	poke($data, 0, $CATALOG, pack('V', 0));
+}) foreach @unnamed;
+$node->start;
+
+my $MISSING =
+  qr/is corrupted at block \d+\nDETAIL:  The coder of a run's keys is missing\.\nHINT:  REINDEX/;
+foreach my $table (@lost)
+{
 	my $index = "${table}_a";
 
-	is($vret, 0, "$table: VACUUM of the table goes on");
-	like($verr, qr/WARNING:  index "$index" $MISSING/s, "$table: VACUUM warns");
-	foreach my $call ("rencoder_retune('$index')", "rencoder_maintain_index('$index')")
+	is(ask($table), '0|12|0', "$table: queries say that it is damaged");
+	foreach my $sql (
+		"SELECT rencoder_maintain_index('$index')", "SELECT rencoder_compact('$index')",
+		"SELECT rencoder_compact('$index', 0, 5)", "SELECT rencoder_maintain('$table')")
 	{
-		my ($fret, undef, $ferr) = psql("SELECT $call");
+		my ($ret, undef, $err) = psql($sql);
 
-		isnt($fret, 0, "$table: $call refuses");
-		like($ferr, qr/$MISSING/, "$table: $call says why");
+		isnt($ret, 0, "$table: $sql refuses");
+		like($err, qr/ERROR:  index "$index" $MISSING/, "$table: and says why");
 	}
-	# An old metapage knows nothing of the samples, which tell the coder.
-	like(coder_of($table), qr/^(?:$first{$table})?$/, "$table: nothing was trained");
-	my $answers = ask($table);
-	is($answers->{wrong}, 0, "$table: no wrong answer");
-	cmp_ok($answers->{error}, '>', 0, "$table: but errors");
 
-	# New rows, some of them in ranges without a summary.
-	psql("INSERT INTO $table SELECT g, 'http://www.example.com/' || md5(g::text), repeat('x', 150) "
-	  . "FROM generate_series(50001, 55000) g");
-	psql("VACUUM $table");
-	is(ask($table)->{wrong}, 0, "$table: nor after the next VACUUM");
-	$node->safe_psql('postgres', "REINDEX INDEX $index");
-	is_deeply(ask($table), { right => 40, error => 0, wrong => 0 }, "$table: healed by REINDEX");
+	# New rows: on pages of runs, and behind the frontier.
+	foreach my $round (1, 2)
+	{
+		$node->safe_psql('postgres', qq{
+			UPDATE $table SET a = address(id + 8) WHERE id % 40 = 8 * $round;
+			INSERT INTO $table SELECT g, address(4 * g), repeat('x', 150)
+				FROM generate_series(1, 500) g});
+		my ($ret, undef, $err) = psql("VACUUM $table");
+		is($ret, 0, "$table: VACUUM of the table goes on");
+		like($err, qr/WARNING:  index "$index" $MISSING/, "$table: and warns");
+		is(ask($table), '0|12|0', "$table: no wrong answer after VACUUM");
+	}
+	is(runs($table), $runs{$table}, "$table: all runs are left as they are");
+}
+$node->stop;
+is(coders($path{$_}), '', "$_: no coder was trained") foreach @lost;
+$node->start;
+foreach my $table (@lost)
+{
+	my $how = $table =~ /^no_root/ ? '' : 'CONCURRENTLY';
+
+	$node->safe_psql('postgres', "REINDEX INDEX $how ${table}_a");
+	is(ask($table), '12|0|0', "$table: healed by REINDEX $how");
+	$node->safe_psql('postgres', "SELECT rencoder_index_check('${table}_a', true)");
 }
 
 #
-# If no group is to be found that names the lost coder, there is a new one; and
-# what named the old one, found again, does not take the new one for it.
+# If nothing is to be found that names the lost coder, there is a new one.  And what named the
+# old one, found again, does not take the new one for it.
 #
-psql('VACUUM unnamed');
-retune('unnamed');
-is(ask('unnamed')->{wrong}, 0, 'unnamed: no wrong answer');
-my @coders = grep { $_ ne $first{unnamed} } split /,/, coder_of('unnamed');
-is(scalar @coders, 1, 'unnamed: a new coder has a name of its own');
+foreach my $table (@unnamed)
+{
+	$node->safe_psql('postgres', "VACUUM $table");
+	like(runs($table), qr/^\d+\|[^\n]+\|0\|\d+\|[1-9]\d*$/, "$table: a run of all of the table");
+	is(ask($table), '12|0|0', "$table: all is indexed anew");
+}
 $node->stop;
-change_block0($file{unnamed}, sub { substr(${ $_[0] }, $DIRECT, 4) = $directory });
-$node->start;
-my $answers = ask('unnamed');
-is($answers->{wrong}, 0, 'unnamed: the old groups give no wrong answer');
-cmp_ok($answers->{error}, '>', 0, 'unnamed: but errors');
-psql('VACUUM unnamed');
-psql("SELECT rencoder_retune('unnamed_a')");
-is(ask('unnamed')->{wrong}, 0, 'unnamed: nor after VACUUM and retuning');
+foreach my $table (@unnamed)
+{
+	my $new = coders($path{$table});
 
+	like($new, qr/^\d+$/, "$table: there is one coder");
+	isnt($new, $first{$table}, "$table: which has a name of its own");
+	damage_file($path{$table}, sub {
+		my ($data) = @_;
+		my $old = \$meta{$table};
+
+		poke($data, 0, $FRONTIER, peek($old, 0, $FRONTIER, 8));
+		poke($data, 0, $CATALOG, substr($$old, $PAYLOAD + $CATALOG, 8 + 48 * 128));
+	});
+}
+$node->start;
+foreach my $table (@unnamed)
+{
+	is(ask($table), '0|12|0', "$table: the old runs give no wrong answer");
+	my ($ret, undef, $err) = psql("VACUUM $table");
+	like($err, qr/WARNING:  index "${table}_a" $MISSING/, "$table: VACUUM warns");
+	is(ask($table), '0|12|0', "$table: nor do they after VACUUM");
+	$node->safe_psql('postgres', "REINDEX INDEX ${table}_a");
+	is(ask($table), '12|0|0', "$table: healed by REINDEX");
+}
+
+$node->stop;
 done_testing();
