@@ -40,7 +40,7 @@ BEGIN
 	RETURN ddl_found(tab, condition);
 END $$;
 
--- 300 pages: two sealed groups and a growing one.
+-- 300 pages.
 CREATE TABLE ddl (id int, v int8, s text, filler text);
 ALTER TABLE ddl ALTER filler SET STORAGE plain;
 INSERT INTO ddl SELECT i, i * 7919 % 10007, 'name ' || i * 7919 % 10007, repeat('x', 1000)
@@ -219,7 +219,7 @@ SELECT pg_relation_filenode('ddl_v_idx') AS node \gset
 ALTER INDEX ddl_v_idx SET TABLESPACE ddl_space;
 SELECT pg_relation_filenode('ddl_v_idx') <> :node AS moved, spcname FROM pg_class
 	JOIN pg_tablespace t ON t.oid = reltablespace WHERE relname = 'ddl_v_idx';
--- What the session remembers of the way to a group was in the other file.
+-- What the session remembers was in the other file.
 INSERT INTO ddl VALUES (-1, 150, 'name x', 'x');
 SELECT ddl_check('ddl', 'v BETWEEN 100 AND 200');
 ALTER TABLE ddl SET TABLESPACE ddl_space;

@@ -20,7 +20,7 @@
 #endif
 
 #if BLCKSZ < 8192
-#error "rencoder requires a block size of at least 8192: a group header fills most of a page"
+#error "rencoder requires a block size of at least 8192: the catalog fills most of a page"
 #endif
 
 /* 16: the macros of variable-length values left postgres.h. */

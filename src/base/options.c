@@ -77,7 +77,7 @@ rencoder_options_init(void)
 					   0, 0, 100,
 					   AccessExclusiveLock);
 	add_bool_reloption(rencoder_relopt_kind, "autosummarize",
-					   "Summarizes block ranges as the table grows",
+					   "Makes runs of new rows as the table grows",
 					   RENCODER_DEFAULT_AUTOSUMMARIZE,
 					   ShareUpdateExclusiveLock);
 	add_enum_reloption(rencoder_relopt_kind, "storage",
@@ -117,8 +117,8 @@ rencoder_options_init(void)
 							0,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("rencoder.max_workers",
-							"Background workers that summarize, in all databases together.",
-							"Zero allows none: sessions and VACUUM summarize.",
+							"Background workers that maintain indexes, in all databases together.",
+							"Zero allows none: sessions and VACUUM do it.",
 							&rencoder_max_workers,
 							RENCODER_DEFAULT_MAX_WORKERS,
 							0, RENCODER_LIMIT_MAX_WORKERS,

@@ -28,11 +28,11 @@
 
 #define RENCODER_DEFAULT_AUTOSUMMARIZE		true
 
-/* Where the keys of full groups go, and of what is summarized when the index is built. */
+/* Where the keys of pages that are read go. */
 typedef enum RencoderStorage
 {
 	RENCODER_STORAGE_AUTO,		/* as "run" */
-	RENCODER_STORAGE_FILTER,	/* filters of groups */
+	RENCODER_STORAGE_FILTER,	/* filters of block ranges */
 	RENCODER_STORAGE_RUN		/* a sorted run */
 } RencoderStorage;
 

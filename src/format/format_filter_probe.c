@@ -253,9 +253,8 @@ read_probe_window_page(RencoderProbe *probe, const RencoderSlab *slab, uint32 i)
 }
 
 /*
- * A window, of a page or a copy.  That a copy is not what the page is by then does not matter: what
- * came to it since may as well have come after the probe, and what was taken away shows in the epoch
- * (INV-7).
+ * A window, of a page or a copy.  Windows never change, and one that was taken away shows in the
+ * catalog's version (INV-7).
  */
 static const uint8_t *
 read_window(void *arg, uint32_t window)

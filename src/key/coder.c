@@ -164,7 +164,7 @@ coder_axes_are_sound(const double *bounds)
 }
 
 /*
- * A wrong byte in a coder would make wrong keys for all groups, which no other
+ * A wrong byte in a coder would make wrong keys for all runs, which no other
  * check would notice.
  */
 static bool
@@ -382,7 +382,7 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 	/*
 	 * A number that is counted up would be given again when the page that it
 	 * was counted on has been lost, and to a coder that makes other keys:
-	 * groups that name the lost one would be asked for those, and rows be
+	 * runs that name the lost one would be asked for those, and rows be
 	 * missed.  So the generation is a checksum of the coder's bytes: what has
 	 * the same name makes the same keys.  0 is no coder.
 	 */

@@ -4,7 +4,7 @@
  *
  * Some types need more than a function to become keys: strings a dictionary of
  * splitters, points the bounds of their axes.  Such a coder is trained when the
- * index is built, or gets its first keys, and stored in it.  Every group notes by which
+ * index is built, or gets its first keys, and stored in it.  Every run notes by which
  * generation of its column's coder its keys were made (RencoderConfig.coder; 0: by none),
  * because a query must be encoded likewise.  A stored coder never changes.  Its generation is a
  * checksum of its bytes, so that no other coder of the index is taken for it when the list has been
