@@ -191,7 +191,6 @@ rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false),
 					  AccessShareLock);
 
-
 	/*
 	 * With a search path that nobody can put anything in front of, as the
 	 * worker and the SQL functions have it: before version 17, VACUUM goes by

@@ -69,6 +69,7 @@ typedef struct Look
 	bool		quiet;
 	bool		read;			/* scans come */
 	bool		tries;			/* does not wait for other maintainers */
+	Choice		wanted;			/* pages that somebody names */
 	RencoderCatalog catalog;
 	int			n;
 	RencoderSegment segment[RENCODER_MAX_SEGMENTS];
@@ -280,8 +281,9 @@ choose_old_coder(const Look *look)
  * search few, as with deltas.
  */
 static Choice
-choose_tail(const Look *look, BlockNumber to)
+choose_tail(const Look *look)
 {
+	BlockNumber to = look->wanted.to;
 	Choice		choice = {look->catalog.frontier, to};
 	int			taken = 0;
 
@@ -297,6 +299,16 @@ choose_tail(const Look *look, BlockNumber to)
 			choice.from = Min(choice.from, s->from);
 	}
 	return choice;
+}
+
+/* The pages that somebody names, and those between the frontier and them. */
+static Choice
+choose_wanted(const Look *look)
+{
+	return (Choice)
+	{
+		Min(look->wanted.from, look->catalog.frontier), look->wanted.to
+	};
 }
 
 /* ---- Doing ---- */
@@ -320,6 +332,15 @@ clean_up(Relation index, BlockNumber nblocks)
 		rencoder_catalog_free(index, 0);
 	}
 	pfree(catalog);
+}
+
+/* Nobody has the lock yet; a table that has become shorter counts, too. */
+static void
+clean_up_to_end(const Look *look)
+{
+	rencoder_meta_lock_maintainer(look->index);
+	clean_up(look->index, look->nblocks);
+	rencoder_meta_unlock_maintainer(look->index);
 }
 
 /* False: somebody else has the lock, and is not waited for. */
@@ -385,41 +406,29 @@ train_coders(const Look *look, Relation heap, double growth)
 }
 
 /* Whoever asks says where the tail is to end. */
-static BlockNumber tail_to;
-
-static Choice
-choose_wanted_tail(const Look *look)
-{
-	return choose_tail(look, tail_to);
-}
-
 static RencoderMade
 make_tail(Look *look, Relation heap, BlockNumber to, bool gives_way)
 {
-	tail_to = Min(to, look->nblocks);
-	if (!rencoder_choose_is_worth(look->index, look->nblocks) || tail_to <= look->catalog.frontier)
+	look->wanted.to = Min(to, look->nblocks);
+	if (!rencoder_choose_is_worth(look->index, look->nblocks) || look->wanted.to <= look->catalog.frontier)
 		return RENCODER_MADE_NOTHING;
 	train_coders(look, heap, RENCODER_GROWTH_OF_NEW);
-	return make_one(look, heap, choose_wanted_tail, gives_way);
+	return make_one(look, heap, choose_tail, gives_way);
 }
 
 bool
 rencoder_choose_pages(Relation index, Relation heap, BlockNumber from, BlockNumber to)
 {
 	Look	   *look = begin_look(index, heap);
-	uint64		cut;
-	RencoderMade result;
 
 	/* A full catalog would have no room to make one run of several, either. */
 	while (look->catalog.n > MOST_RUNS && make_one(look, heap, choose_merge, false) == RENCODER_MADE_DONE)
 		look_at_catalog(look);
-	cut = rencoder_pending_close(index);
-	rencoder_meta_lock_maintainer(index);
-	clean_up(index, MaxBlockNumber);
-	look_at_catalog(look);
-	result = rencoder_make_run(index, heap, Min(from, look->catalog.frontier), to, cut, false);
-	rencoder_meta_unlock_maintainer(index);
-	return result == RENCODER_MADE_DONE;
+	look->wanted = (Choice)
+	{
+		from, to
+	};
+	return make_one(look, heap, choose_wanted, false) == RENCODER_MADE_DONE;
 }
 
 /* Counts the entries of deltas that are needed, by pieces. */
@@ -469,14 +478,12 @@ rencoder_choose_in_vacuum(Relation index, Relation heap, bool urgent)
 {
 	Look	   *look = begin_look(index, heap);
 
-	rencoder_meta_lock_maintainer(index);
-	clean_up(index, look->nblocks);
-	rencoder_meta_unlock_maintainer(index);
+	clean_up_to_end(look);
 	(void) make_tail(look, heap, look->nblocks, false);
 	rencoder_make_delta_at_rest(index, true);
 	if (!urgent)
 	{
-		bool		anew = false;
+		bool		anew;
 
 		look_at_catalog(look);
 		train_coders(look, heap, RENCODER_GROWTH_IN_VACUUM);
@@ -575,8 +582,6 @@ rencoder_choose_all(Relation index, Relation heap)
 	if (!rencoder_choose_is_worth(index, look->nblocks) || is_compact(look, heap))
 		return 0;
 	train_coders(look, heap, 0);
-	rencoder_meta_lock_maintainer(index);
-	clean_up(index, look->nblocks);
-	rencoder_meta_unlock_maintainer(index);
+	clean_up_to_end(look);
 	return make_one(look, heap, choose_everything, false) == RENCODER_MADE_DONE ? look->nblocks : 0;
 }

@@ -135,13 +135,14 @@ typedef struct Order
 } Order;
 
 static RencoderMade
-make_run_of_pages(RencoderReadRows *rows, BlockNumber from, BlockNumber to, uint64 cut, bool gives_way)
+make_run_of_pages(Order *order)
 {
+	RencoderReadRows *rows = &order->rows;
 	Relation	index = rows->index;
 	RencoderRunWriter *writer =
 		rencoder_run_writer_begin(index, rencoder_options_use_runs(index) ? RENCODER_RUN_BASE :
-								  RENCODER_RUN_MATRIX, from, to, cut, true);
-	Pause		pause = {.index = index,.heap = rows->heap,.cut = cut};
+								  RENCODER_RUN_MATRIX, order->from, order->to, order->cut, true);
+	Pause		pause = {.index = index,.heap = rows->heap,.cut = order->cut,.gives_way = order->gives_way};
 	RencoderNewRun made;
 	BlockNumber nblocks;
 
@@ -150,9 +151,8 @@ make_run_of_pages(RencoderReadRows *rows, BlockNumber from, BlockNumber to, uint
 	nblocks = RelationGetNumberOfBlocks(rows->heap);
 	load_newest_coders(rows);
 	pause.number = rencoder_run_writer_number(writer);
-	pause.gives_way = gives_way;
 	pause.requests = count_lock_requests(rows->heap, index);
-	if (!write_run(rows, writer, from, to, nblocks, &pause))
+	if (!write_run(rows, writer, order->from, order->to, nblocks, &pause))
 	{
 		rencoder_catalog_lower(index, MaxBlockNumber);
 		rencoder_catalog_free(index, 0);
@@ -171,8 +171,7 @@ fill_order(void *arg)
 {
 	Order	   *order = (Order *) arg;
 
-	order->result = make_run_of_pages(&order->rows, order->from, order->to, order->cut,
-									  order->gives_way);
+	order->result = make_run_of_pages(order);
 }
 
 /*
