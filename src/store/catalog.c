@@ -194,9 +194,9 @@ rencoder_catalog_needs(const RencoderCatalog *catalog, BlockNumber page, uint64 
 	return run != NULL ? number > run->cut : building_needs(catalog, page, page + 1, number);
 }
 
-bool
-rencoder_catalog_needs_any(const RencoderCatalog *catalog, BlockNumber from, BlockNumber to,
-						   uint64 number)
+/* Is an entry of some page of [from, to) with the number needed? */
+static bool
+needs_any(const RencoderCatalog *catalog, BlockNumber from, BlockNumber to, uint64 number)
 {
 	RencoderSegment segment[RENCODER_MAX_SEGMENTS];
 	int			n = rencoder_catalog_segments(catalog, to, segment);
@@ -383,7 +383,7 @@ drop_needless_runs(RencoderCatalog *catalog)
 		for (int s = 0; s < n && rencoder_run_covers(run); s++)
 			needed |= segment[s].run == run;
 		if (!rencoder_run_covers(run))
-			needed = rencoder_catalog_needs_any(catalog, run->from, run->to, run->cut);
+			needed = needs_any(catalog, run->from, run->to, run->cut);
 		if (needed)
 			continue;
 		run->state = RENCODER_RUN_FREEING;

@@ -91,10 +91,6 @@ extern int	rencoder_catalog_segments(const RencoderCatalog *catalog, BlockNumber
  */
 extern bool rencoder_catalog_needs(const RencoderCatalog *catalog, BlockNumber page, uint64 number);
 
-/* Is an entry of some page of [from, to) with the number needed?  For deltas and pending pages as a whole. */
-extern bool rencoder_catalog_needs_any(const RencoderCatalog *catalog, BlockNumber from, BlockNumber to,
-									   uint64 number);
-
 /*
  * Puts a run into the catalog, BUILDING, its info page made and empty, and returns its number; *info is
  * that page.  0: the catalog is full.  A run that covers pages gets the next rank, and raises entries_to
