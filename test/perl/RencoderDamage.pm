@@ -14,14 +14,36 @@ use RencoderTest;
 
 our @EXPORT = qw(
   $BLCKSZ $PAYLOAD
-  pages_of_type first_page peek poke poke_first zero_page copy_page
-  index_path damage_file
+  pages_of_type first_page peek poke poke_first zero_block zero_page copy_page
+  index_path damage_file $ANSWER
 );
 
 our $BLCKSZ = 8192;
 
 # Where the content of a page begins.
 our $PAYLOAD = 24;
+
+# What a query gives by an index, which may be damaged, and nothing but that: 'answered' is what it
+# gives without, 'refused' an error that names the damage, all else 'wrong'.
+our $ANSWER = q{
+	CREATE FUNCTION answer(ind text, query text) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		truth bigint;
+		answer bigint;
+	BEGIN
+		PERFORM set_config('enable_seqscan', 'off', true),
+			set_config('rencoder.enable_scan', 'off', true);
+		EXECUTE query INTO truth;
+		PERFORM set_config('rencoder.enable_scan', 'on', true);
+		BEGIN
+			EXECUTE query INTO answer;
+			RETURN CASE WHEN answer = truth THEN 'answered' ELSE 'wrong' END;
+		EXCEPTION WHEN index_corrupted THEN
+			RETURN CASE WHEN SQLERRM LIKE format('index "%s" is corrupted at block %%', ind)
+				THEN 'refused' ELSE 'wrong' END;
+		END;
+	END $$;
+};
 
 # Page ids, in the last two bytes of a page (src/store/page.h).
 my %PAGE_ID = (
@@ -104,6 +126,15 @@ sub poke_first
 	};
 }
 
+# Empties a block; returns it.
+sub zero_block
+{
+	my ($data, $block) = @_;
+
+	substr($$data, $block * $BLCKSZ, $BLCKSZ) = "\0" x $BLCKSZ;
+	return $block;
+}
+
 # Damage: one page of a type is empty.
 sub zero_page
 {
@@ -111,10 +142,8 @@ sub zero_page
 
 	return sub {
 		my ($data) = @_;
-		my $block = rnd_pick(pages_of_type($data, $type));
 
-		substr($$data, $block * $BLCKSZ, $BLCKSZ) = "\0" x $BLCKSZ;
-		return $block;
+		return zero_block($data, rnd_pick(pages_of_type($data, $type)));
 	};
 }
 
