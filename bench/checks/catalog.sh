@@ -5,8 +5,8 @@
 #   bash bench/checks/catalog.sh [PART [MILLIONS [SEED]]]
 #
 # PART 1: "resolution = rows" beside "auto" and a btree: size and queries; 2: twenty rounds of
-# retention; 3: the end of a growing table that queries read; 0 (default): all.  MILLIONS (default 1) of rows,
-# 35 to 37 a page.
+# retention; 3: the end of a growing table that queries read; 4: after a load that nobody has read; 0 (default):
+# all.  MILLIONS (default 1) of rows, 35 to 37 a page.
 set -euo pipefail
 # shellcheck source=bench/lib/bench.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
@@ -341,12 +341,52 @@ read_tail() {
     for queries in 0 20 200; do growing "$queries"; done
 }
 
+# ---------------------------------------------------------------- part 4
+
+# 200,000 rows in one statement, then a query for an absent value each 25 ms: pages of each, and when the last one
+# read more than 20.
+after_load() {
+    local filler=$((8152 / 35 - 60))
+    bench_sql -q <<SQL
+CREATE TABLE l (id int8, a int8, f text);
+ALTER TABLE l ALTER f SET STORAGE plain;
+INSERT INTO l SELECT i, hashint8extended(i, $SEED), repeat('x', $filler) FROM generate_series(1, 150000) i;
+CREATE INDEX l_a ON l USING rencoder (a);
+VACUUM ANALYZE l;
+CREATE UNLOGGED TABLE asked (ms float8, index_pages int, heap_pages int);
+CREATE PROCEDURE ask_load(n int) LANGUAGE plpgsql AS \$\$
+DECLARE
+    began timestamptz := clock_timestamp();
+    at timestamptz;
+    pages record;
+BEGIN
+    FOR i IN 1 .. n LOOP
+        at := clock_timestamp();
+        pages := bench_pages(bench_explain(format('SELECT f FROM l WHERE a = %s', hashint8extended(i, 99))));
+        INSERT INTO asked VALUES (1000 * extract(epoch FROM at - began), pages.index_pages, pages.heap_pages);
+        COMMIT;
+        PERFORM pg_sleep(greatest(0, extract(epoch FROM began - clock_timestamp()) + i * 0.025));
+    END LOOP;
+END \$\$;
+INSERT INTO l SELECT -i, hashint8extended(-i, $SEED), repeat('x', $filler) FROM generate_series(1, 200000) i;
+SQL
+    bench_sql -q -c 'SET enable_seqscan = off' -c 'SET enable_indexscan = off' \
+        -c 'SET rencoder.enable_facts = off' -c 'CALL ask_load(60)'
+    bench_sql -c "SELECT 'After a load, ms: index + heap pages: ' || string_agg(round(ms) || ': ' || index_pages || '+' || heap_pages, ', ' ORDER BY ms) FROM asked"
+    bench_limit '  ms from the first query to the last one that reads more than 20 pages' \
+        "$(bench_sql -c 'SELECT coalesce(round(max(ms)), 0) FROM asked WHERE index_pages + heap_pages > 20')" '<=' 500
+    bench_sql -q -c "SELECT rencoder_index_check('l_a', true)" >/dev/null
+    bench_sql -q -c 'DROP TABLE l, asked; DROP PROCEDURE ask_load'
+}
+
 main() {
     bench_machine
     functions
     ((PART != 0 && PART != 1)) || resolution
     ((PART != 0 && PART != 2)) || retention
     ((PART != 0 && PART != 3)) || read_tail
+    ((PART != 0 && PART != 4)) || after_load
+    bench_finish
 }
 
 bench_run max_wal_size=16GB wal_keep_size=20GB checkpoint_timeout=1h autovacuum=off jit=off -- "$@"
