@@ -18,7 +18,10 @@
 #include "store/run_pages.h"
 #include "table/coder_columns.h"
 
-/* So many neighbours become one, if the largest is not more than SIZES times as large as the others are. */
+/*
+ * So many neighbours become one, if the largest is not more than SIZES times as large as the others are; when no
+ * rows come, not larger than all others together, so that a load does not have much of the table written again.
+ */
 #define MERGE_YOUNG		4		/* if that has no more than YOUNG_PAGES */
 #define MERGE_RUNS		8
 #define MERGE_QUIET		3		/* when no rows come */
@@ -144,7 +147,8 @@ is_tier(const Look *look, int i, int count)
 		sum += npages;
 		greatest = Max(greatest, npages);
 	}
-	return greatest * (count - 1) <= (sum - greatest) * MERGE_SIZES;
+	return look->quiet ? greatest <= sum - greatest :
+		greatest * (count - 1) <= (sum - greatest) * MERGE_SIZES;
 }
 
 static Choice
@@ -276,9 +280,10 @@ choose_old_coder(const Look *look)
 }
 
 /*
- * The pages from the frontier on.  With a full catalog, neighbours before it, too; and where scans come, young
- * runs that are not larger than all of the tail behind them: so each is larger than all behind it, and scans
- * search few, as with deltas.
+ * The pages from the frontier on.  With a full catalog, neighbours before it, too.  Where scans come, also the
+ * page before it, which the table may have ended in when it was read, so that its entries are not needed any
+ * more; and young runs that are not larger than all of the tail behind them: so each is larger than all behind
+ * it, and scans search few, as with deltas.
  */
 static Choice
 choose_tail(const Look *look)
@@ -289,6 +294,8 @@ choose_tail(const Look *look)
 
 	if (to <= look->catalog.frontier)
 		return nothing;
+	if (look->read && choice.from > 0)
+		choice.from--;
 	for (int i = look->n - 1; i >= 0 && look->catalog.n - taken > MOST_RUNS; i--, taken++)
 		choice.from = look->segment[i].from;
 	for (int i = look->n - 1; i >= 0 && look->read && to - look->segment[i].from <= YOUNG_PAGES; i--)

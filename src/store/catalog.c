@@ -392,50 +392,60 @@ drop_needless_runs(RencoderCatalog *catalog)
 	return any;
 }
 
-/* The number of the last closed pending page up to which no entry is needed, whatever its heap page is. */
+/* Up to which pending page no entry is needed, whatever its heap page is. */
 static uint64
-last_needless_pending(const RencoderCatalog *catalog)
+least_cut(const RencoderCatalog *catalog)
 {
 	RencoderSegment segment[RENCODER_MAX_SEGMENTS];
 	int			n = rencoder_catalog_segments(catalog, catalog->frontier, segment);
-	uint64		least = catalog->pending.last_number - 1;
+	uint64		least = PG_UINT64_MAX;
 
-	if (catalog->pending.first == RENCODER_NO_BLOCK)
-		return 0;
 	for (int i = 0; i < n; i++)
-	{
-		if (segment[i].run != NULL)
-			least = Min(least, segment[i].run->cut);
-	}
+		least = Min(least, segment[i].run != NULL ? segment[i].run->cut : least);
 	for (uint32 i = 0; i < catalog->n; i++)
 	{
 		if (catalog->entry[i].state == RENCODER_RUN_BUILDING && rencoder_run_covers(&catalog->entry[i]))
 			least = Min(least, catalog->entry[i].cut);
 	}
-	return least >= catalog->pending.first_number ? least : 0;
+	return least;
 }
 
-/* The block of the closed pending page of that number, and which comes after it. */
-static BlockNumber
-find_pending(Relation index, const RencoderPendingList *pending, uint64 number, BlockNumber *next)
+/* Is an entry of the page that a walk has come to needed? */
+static bool
+needs_pending_page(const RencoderCatalog *catalog, const RencoderPendingWalk *walk)
 {
+	bool		any = false;
+
+	for (int i = 0; i < walk->copy.nentries && !any; i++)
+		any = rencoder_catalog_needs(catalog, rencoder_pending_entry(&walk->copy, i)->page, walk->number);
+	return any;
+}
+
+/* The last closed pending page, number "upto" at least, up to which no entry is needed, or 0; which comes then. */
+static uint64
+find_needless_pending(Relation index, const RencoderCatalog *catalog, uint64 upto, BlockNumber *blkno,
+					  BlockNumber *next)
+{
+	uint64		least = Max(upto, least_cut(catalog));
+	uint64		last = 0;
 	RencoderPendingWalk walk;
 
-	if (pending->first == RENCODER_NO_BLOCK ||
-		number < pending->first_number || number >= pending->last_number)
-		elog(ERROR, "pending page %llu of index \"%s\" is open, or not in the list",
-			 (unsigned long long) number, RelationGetRelationName(index));
-	rencoder_pending_walk_begin(&walk, index, pending, number);
-	while (rencoder_pending_walk_next(&walk))
-		;
+	if (rencoder_pending_pages(&catalog->pending) < 2)
+		return 0;
+	rencoder_pending_walk_begin(&walk, index, &catalog->pending, catalog->pending.last_number - 1);
+	while (rencoder_pending_walk_next(&walk) &&
+		   (walk.number <= least || !needs_pending_page(catalog, &walk)))
+	{
+		last = walk.number;
+		*blkno = walk.blkno;
+		*next = walk.copy.page->next;
+		if (walk.copy.page->open != 0 || *next == RENCODER_NO_BLOCK)
+			walk.fault = "The pending list is not open at its last page, and only there.";
+	}
 	if (walk.fault != NULL)
 		rencoder_page_corrupted(index, walk.blkno, walk.fault);
-	*next = walk.copy.page->next;
-	if (walk.copy.page->open != 0 || *next == RENCODER_NO_BLOCK)
-		rencoder_page_corrupted(index, walk.blkno,
-								"The pending list is not open at its last page, and only there.");
 	rencoder_pending_walk_end(&walk);
-	return walk.blkno;
+	return last;
 }
 
 /* What the catalog says of runs when the change is made. */
@@ -456,16 +466,14 @@ void
 rencoder_catalog_publish(Relation index, const RencoderNewRun *made, int nmade, uint64 upto,
 						 const uint32 *replaced, int nreplaced, bool log)
 {
-	BlockNumber last = RENCODER_NO_BLOCK;
-	BlockNumber next = RENCODER_NO_BLOCK;
+	BlockNumber last = RENCODER_NO_BLOCK,
+				next = RENCODER_NO_BLOCK;
 	CatalogEdit edit = {.index = index,.catalog = palloc(sizeof(RencoderCatalog))};
 	RencoderPendingList *pending;
 
 	rencoder_catalog_copy(index, edit.catalog, NULL, NULL, NULL);
 	apply_publication(&edit, made, nmade, replaced, nreplaced);
-	upto = Max(upto, last_needless_pending(edit.catalog));
-	if (upto != 0)
-		last = find_pending(index, &edit.catalog->pending, upto, &next);
+	upto = find_needless_pending(index, edit.catalog, upto, &last, &next);
 	pfree(edit.catalog);
 
 	begin_catalog_edit(&edit, index, log);

@@ -26,12 +26,17 @@
 #include "worker/worker_queue.h"
 
 /*
- * A session makes a run itself of so many pages, or of a share of what is before them if that is less, and
- * of so many at most, so that an INSERT does not take as long as the work of hours that was left undone.
+ * A session makes a run itself of so many pages, or of a share of what is before them: a quarter if that is
+ * less, a 16th if that is more.  It is of so many at most, so that an INSERT does not take as long as the work of
+ * hours that was left undone.
  */
 #define INLINE_PAGES			256
 #define INLINE_SHARE			4
+#define INLINE_LARGE_SHARE		16
 #define INLINE_MOST				4096
+
+/* To merge runs takes as long as to make them, and VACUUM does it: so a session does with more than this. */
+#define INLINE_RUNS				16
 
 /*
  * A session makes a delta itself when so many pages are pending and there is no worker to be
@@ -114,20 +119,23 @@ typedef struct RowsLook
 	BlockNumber page;
 } RowsLook;
 
-/* Makes a run, and another in the place of some, if that is due. */
+/* Makes a run, and another in the place of some, if these are many. */
 static void
 make_run_here(void *arg)
 {
 	const RowsLook *look = (const RowsLook *) arg;
 	RencoderCatalog catalog;
 	RencoderDemand demand = {.tries = true};
+	BlockNumber pages;
 
 	rencoder_catalog_copy(look->index, &catalog, NULL, NULL, NULL);
-	if (look->page < catalog.frontier + Max(Min(INLINE_PAGES, catalog.frontier / INLINE_SHARE),
-											RENCODER_WORTH_PAGES))
+	pages = Max(Min(INLINE_PAGES, catalog.frontier / INLINE_SHARE), catalog.frontier / INLINE_LARGE_SHARE);
+	pages = Min(Max(pages, RENCODER_WORTH_PAGES), INLINE_MOST);
+	if (look->page < catalog.frontier + pages)
 		return;
 	demand.tail_to = Min(look->page, catalog.frontier + INLINE_MOST);
-	if (rencoder_choose_step(look->index, look->heap, &demand) == RENCODER_MADE_DONE)
+	if (rencoder_choose_step(look->index, look->heap, &demand) == RENCODER_MADE_DONE &&
+		catalog.n > INLINE_RUNS)
 	{
 		demand.tail_to = 0;
 		(void) rencoder_choose_step(look->index, look->heap, &demand);

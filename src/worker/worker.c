@@ -313,7 +313,9 @@ serve_job(RencoderJob *job)
 		result == RENCODER_JOB_CANCELLED ? job->limit_ms : 0;
 
 	job->waiting = result == RENCODER_JOB_WAITS;
-	job->due = TimestampTzPlusMilliseconds(now, pause_ms);
+	job->due = TimestampTzPlusMilliseconds(job->waiting ? job->looked : now, pause_ms);
+	if (job->waiting)
+		job->due = Max(job->due, TimestampTzPlusMilliseconds(now, RENCODER_LEAST_LOOK_MS));
 	if (result == RENCODER_JOB_CANCELLED)
 		job->limit_ms = Min(2 * job->limit_ms, LIMIT_MAX_MS);
 	if (!trouble)

@@ -8,6 +8,7 @@
  */
 #include "worker/worker_job.h"
 
+#include "catalog/pg_am.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
@@ -20,15 +21,24 @@
 #include "store/stats_page.h"
 
 /* Pages behind the frontier that are worth a run: if scans have read so many, if none come, and at most. */
-#define READ_PAID		2
+#define READ_PAID		0.5
 #define UNREAD_PAGES	256
 #define LOADED_PAGES	4096
 
-/* Where scans come, they are looked at so often. */
-#define READ_LOOK_MS	25
+/* Where scans come, the tail is looked at so often. */
+#define READ_LOOK_MS	28
 
-/* How long they wait at most for as many as LOADED_PAGES. */
-#define WAIT_MS			1000
+/*
+ * Where scans come, and in RENCODER_LOOK_MS so many pages, a run ends with the last page that has a row, though
+ * others that come to it are entries: else each scan reads it.  Where fewer come, most rows would be entries.
+ */
+#define READ_GROWTH		4
+
+/* Of scans that come after a pause it is not known yet how often they do: so often, by RENCODER_LOOK_MS. */
+#define FIRST_RATE		1
+
+/* How long they wait at most for as many as LOADED_PAGES, where a table grows by UNREAD_PAGES in a second. */
+#define WAIT_MS			2000
 
 /*
  * Rows of a table that grows by so many pages at a look are put on the last ones by several sessions, or
@@ -103,7 +113,8 @@ look_at_scans(RencoderJob *job, Relation index, BlockNumber nblocks)
 	{
 		long		ms = TimestampDifferenceMilliseconds(job->scans_at, now);
 
-		job->scan_rate = scans * (double) RENCODER_LOOK_MS / Max(Min(ms, COUNTS_MS), RENCODER_LOOK_MS);
+		job->scan_rate = Max(scans * (double) RENCODER_LOOK_MS / Max(Min(ms, COUNTS_MS), RENCODER_LOOK_MS),
+							 job->scan_rate > 0 ? 0 : FIRST_RATE);
 		job->scans_at = now;
 	}
 	else if (TimestampDifferenceExceeds(job->scans_at, now, COUNTS_MS))
@@ -112,12 +123,44 @@ look_at_scans(RencoderJob *job, Relation index, BlockNumber nblocks)
 	job->scans = stats.count[RENCODER_STATS_SCANS];
 }
 
+/* How many of the last pages, FAST_SLACK at most, have had no row yet: the table is extended by several at once. */
+static BlockNumber
+count_new_pages(Relation heap, BlockNumber nblocks)
+{
+	BlockNumber n = 0;
+
+	while (n < Min(FAST_SLACK, nblocks))
+	{
+		Buffer		buf = ReadBuffer(heap, nblocks - 1 - n);
+		bool		is_new;
+
+		LockBuffer(buf, BUFFER_LOCK_SHARE);
+		is_new = PageIsNew(BufferGetPage(buf));
+		UnlockReleaseBuffer(buf);
+		if (!is_new)
+			break;
+		n++;
+	}
+	return n;
+}
+
+/* How many of the last pages are left alone. */
+static BlockNumber
+tail_slack(const RencoderJob *job, Relation heap, BlockNumber nblocks, bool quiet)
+{
+	if (quiet)
+		return 0;
+	if (job->scan_rate > 0 && job->growth >= READ_GROWTH && heap->rd_rel->relam == HEAP_TABLE_AM_OID)
+		return count_new_pages(heap, nblocks);
+	return job->growth >= FAST_PAGES ? FAST_SLACK : 1;
+}
+
 /* The page that a run of the tail is to end before; 0: none is made now. */
 static BlockNumber
-tail_to_make(RencoderJob *job, const RencoderCatalog *catalog, BlockNumber nblocks, bool quiet)
+tail_to_make(RencoderJob *job, Relation heap, const RencoderCatalog *catalog, BlockNumber nblocks, bool quiet)
 {
 	TimestampTz now = GetCurrentTimestamp();
-	BlockNumber slack = quiet ? 0 : job->growth >= FAST_PAGES ? FAST_SLACK : 1;
+	BlockNumber slack = tail_slack(job, heap, nblocks, quiet);
 	BlockNumber end = nblocks > slack ? nblocks - slack : 0;
 	BlockNumber waiting = end > catalog->frontier ? end - catalog->frontier : 0;
 
@@ -133,7 +176,7 @@ tail_to_make(RencoderJob *job, const RencoderCatalog *catalog, BlockNumber nbloc
 		return job->paid >= READ_PAID ? end : 0;
 	}
 	if (waiting < UNREAD_PAGES ||
-		(waiting < LOADED_PAGES && job->growth * WAIT_MS / RENCODER_LOOK_MS > UNREAD_PAGES &&
+		(waiting < LOADED_PAGES && job->growth * 1000 / RENCODER_LOOK_MS > UNREAD_PAGES &&
 		 !TimestampDifferenceExceeds(job->tail_since, now, WAIT_MS)))
 		return 0;
 	return end;
@@ -159,6 +202,7 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	RencoderDemand demand = {.gives_way = true};
 	RencoderMade made;
 	RencoderCatalog catalog;
+	bool		settles;
 
 	if (!rencoder_options_autosummarize(index))
 		return RENCODER_JOB_DONE;
@@ -179,11 +223,12 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	shorten_pending(index, demand.read);
 	if (demand.quiet)
 		rencoder_make_delta_at_rest(index, false);
-	demand.tail_to = tail_to_make(job, &catalog, nblocks, demand.quiet);
+	demand.tail_to = tail_to_make(job, heap, &catalog, nblocks, demand.quiet);
 	demand.renew = demand.quiet ||
 		TimestampDifferenceExceeds(job->renewed_at, GetCurrentTimestamp(), RENEW_MS);
-	if (demand.tail_to == 0 && !demand.quiet &&
-		!TimestampDifferenceExceeds(job->settled_at, GetCurrentTimestamp(), SETTLE_MS))
+	settles = demand.quiet ||
+		TimestampDifferenceExceeds(job->settled_at, GetCurrentTimestamp(), SETTLE_MS);
+	if (demand.tail_to == 0 && !settles)
 		return RENCODER_JOB_WAITS;
 	made = rencoder_choose_step(index, heap, &demand);
 	if (made == RENCODER_MADE_WAITED_FOR)
@@ -194,7 +239,7 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 		job->paid = 0;
 	}
 	if (made == RENCODER_MADE_DONE)
-		return RENCODER_JOB_MORE;
+		return demand.read && !settles ? RENCODER_JOB_WAITS : RENCODER_JOB_MORE;
 	job->settled_at = GetCurrentTimestamp();
 	if (demand.renew)
 		job->renewed_at = job->settled_at;
