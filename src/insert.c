@@ -39,7 +39,7 @@ static void
 prepare_insert_cache(InsertCache *cache, Relation index, MemoryContext context)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
-	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
+	int			natts = rencoder_key_columns(index);
 
 	for (int col = 0; col < natts; col++)
 	{
@@ -57,7 +57,7 @@ static void
 make_entry(InsertCache *cache, Relation index, BlockNumber page, OffsetNumber offset,
 		   const Datum *values, const bool *isnull)
 {
-	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
+	int			natts = rencoder_key_columns(index);
 	RencoderPendingEntry *entry = cache->entry;
 
 	memset(entry, 0, rencoder_pending_entry_size(natts));
@@ -66,11 +66,13 @@ make_entry(InsertCache *cache, Relation index, BlockNumber page, OffsetNumber of
 	entry->nulls = PG_UINT32_MAX >> (32 - natts);
 	for (int col = 0; col < natts; col++)
 	{
-		if (isnull[col])
-			continue;
-		if (!rencoder_key_encode(index, col, values[col], cache->coders.coder[col], &entry->key[col]))
+		RencoderRowFunctions functions = rencoder_key_row_functions(index, col);
+		RencoderRowKind kind = rencoder_key_of_row(&functions, values, isnull, cache->coders.coder[col],
+												   NULL, NULL, &entry->key[col]);
+
+		if (kind != RENCODER_ROW_KEY)
 		{
-			entry->key[col] = RENCODER_RUN_KEYLESS;
+			entry->key[col] = kind == RENCODER_ROW_NULL ? RENCODER_RUN_NULL : RENCODER_RUN_KEYLESS;
 			continue;
 		}
 		entry->nulls &= ~((uint32) 1 << col);

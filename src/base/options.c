@@ -2,8 +2,8 @@
  * options.c
  *		Storage parameters of an index, and settings.
  *
- * Those that say how filters are made are read when the index is built and frozen in its
- * metapage; ALTER INDEX .. SET takes effect with the next REINDEX.  Those of runs ("storage",
+ * Those that say how filters are made, and "composite", are read when the index is built and frozen
+ * in its metapage; ALTER INDEX .. SET takes effect with the next REINDEX.  Those of runs ("storage",
  * "resolution", "false_pages", and "bits_per_key", if given) are read whenever a run is to be
  * made.  The others ("autosummarize") take effect at once.
  */
@@ -80,6 +80,10 @@ rencoder_options_init(void)
 					   "Makes runs of new rows as the table grows",
 					   RENCODER_DEFAULT_AUTOSUMMARIZE,
 					   ShareUpdateExclusiveLock);
+	add_bool_reloption(rencoder_relopt_kind, "composite",
+					   "Makes one key of all columns, in their order",
+					   false,
+					   AccessExclusiveLock);
 	add_enum_reloption(rencoder_relopt_kind, "storage",
 					   "Keeps keys in filters or in sorted runs",
 					   storage_values, RENCODER_STORAGE_AUTO,
@@ -144,10 +148,20 @@ rencoderoptions(Datum reloptions, bool validate)
 		.offset = offsetof(RencoderOptions, resolution)},
 		{.optname = "false_pages",.opttype = RELOPT_TYPE_REAL,
 		.offset = offsetof(RencoderOptions, false_pages)},
+		{.optname = "composite",.opttype = RELOPT_TYPE_BOOL,
+		.offset = offsetof(RencoderOptions, composite)},
 	};
+	RencoderOptions *options = (RencoderOptions *)
+		build_reloptions(reloptions, validate, rencoder_relopt_kind, sizeof(RencoderOptions), tab,
+						 lengthof(tab));
 
-	return (bytea *) build_reloptions(reloptions, validate, rencoder_relopt_kind,
-									  sizeof(RencoderOptions), tab, lengthof(tab));
+	if (validate && options != NULL && options->composite && options->storage == RENCODER_STORAGE_FILTER)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"composite\" cannot be combined with \"storage = filter\""),
+				 errdetail("Composite keys are for sorted runs."),
+				 errhint("Leave out one of the two.")));
+	return (bytea *) options;
 }
 
 static const RencoderOptions *
@@ -223,6 +237,12 @@ rencoder_options_autosummarize(Relation index)
 }
 
 bool
+rencoder_options_composite(Relation index)
+{
+	return options_of(index)->composite;
+}
+
+bool
 rencoder_options_use_runs(Relation index)
 {
 	return options_of(index)->storage != RENCODER_STORAGE_FILTER;
@@ -261,7 +281,8 @@ cache_pages_by_setting(void)
 double
 rencoder_options_false_pages(Relation index, double heap_pages, double page_rows, double *together)
 {
-	double		bits = page_rows * BITS_OF_A_ROW * IndexRelationGetNumberOfKeyAttributes(index);
+	int			natts = options_of(index)->composite ? 1 : IndexRelationGetNumberOfKeyAttributes(index);
+	double		bits = page_rows * BITS_OF_A_ROW * natts;
 	double		pages = heap_pages * (1 + bits / (BITS_PER_BYTE * BLCKSZ));
 
 	*together = options_of(index)->false_pages;

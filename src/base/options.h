@@ -54,6 +54,7 @@ typedef struct RencoderOptions
 	RencoderStorage storage;
 	RencoderResolution resolution;
 	double		false_pages;	/* 0: not given */
+	bool		composite;
 } RencoderOptions;
 
 /* rencoder.enable_scan */
@@ -92,6 +93,9 @@ extern bool rencoder_options_autosummarize(Relation index);
  */
 extern double rencoder_options_false_pages(Relation index, double heap_pages, double page_rows,
 										   double *together);
+
+/* Are all columns to make one key?  When the index is built; then its metapage says so. */
+extern bool rencoder_options_composite(Relation index);
 
 /* Are keys to go into runs, as far as they can, when the index is built and later? */
 extern bool rencoder_options_use_runs(Relation index);

@@ -34,7 +34,7 @@ all_known(const RencoderCostPath *p)
 {
 	if (p->query->empty)
 		return false;
-	for (int col = 0; col < p->index->nkeycolumns; col++)
+	for (int col = 0; col < p->ncolumns; col++)
 	{
 		if (p->column[col].unknown || p->column[col].nulls)
 			return false;
@@ -49,7 +49,7 @@ all_known(const RencoderCostPath *p)
 static bool
 asks_by_pattern(const RencoderCostPath *p)
 {
-	for (int col = 0; col < p->index->nkeycolumns; col++)
+	for (int col = 0; col < p->ncolumns; col++)
 	{
 		if (p->column[col].pattern)
 			return true;
@@ -65,7 +65,7 @@ asks_by_pattern(const RencoderCostPath *p)
 static void
 find_all_keys(RencoderCostPath *p, Relation index)
 {
-	for (int col = 0; col < p->index->nkeycolumns && !p->query->empty; col++)
+	for (int col = 0; col < p->ncolumns && !p->query->empty; col++)
 	{
 		RencoderCostColumn *column = &p->column[col];
 		const RencoderKeySet *keys;
@@ -78,7 +78,7 @@ find_all_keys(RencoderCostPath *p, Relation index)
 			keys->query.overlap(keys->query.arg, 0, PG_UINT64_MAX) == RENC_INSIDE)
 		{
 			column->all_keys = true;
-			column->rows = rencoder_cost_column_not_null(p, col);
+			column->rows = p->composite ? p->index->rel->tuples : rencoder_cost_column_not_null(p, col);
 		}
 	}
 }
@@ -92,6 +92,7 @@ typedef struct KeptIndex
 	MemoryContextCallback end;
 	PlannerGlobal *glob;		/* the planning */
 	Oid			indexoid;
+	bool		composite;
 	RencoderCopies *copies;		/* of its catalog, and what describes runs */
 	double		correlation[INDEX_MAX_KEYS];	/* NaN: not looked up yet */
 } KeptIndex;
@@ -124,6 +125,11 @@ get_kept_index(PlannerInfo *root, const IndexOptInfo *index)
 	}
 	if (kept->indexoid != index->indexoid)
 	{
+		/* The planner has locked it. */
+		Relation	rel = index_open(index->indexoid, NoLock);
+
+		kept->composite = rencoder_is_composite(rel);
+		index_close(rel, NoLock);
 		kept->indexoid = index->indexoid;
 		rencoder_copies_drop(kept->copies);
 		for (int col = 0; col < index->nkeycolumns; col++)
@@ -146,7 +152,7 @@ analyze_index(RencoderCostPath *p, KeptIndex *kept)
 	/* The planner has locked it. */
 	Relation	index = index_open(p->index->indexoid, NoLock);
 
-	for (int col = 0; col < p->index->nkeycolumns; col++)
+	for (int col = 0; col < p->ncolumns; col++)
 	{
 		asked[col].sampled = p->column[col].sampled;
 
@@ -159,7 +165,7 @@ analyze_index(RencoderCostPath *p, KeptIndex *kept)
 		if (p->column[col].keys)
 			least = Min(least, p->column[col].rows);
 	}
-	for (int col = 0; col < p->index->nkeycolumns; col++)
+	for (int col = 0; col < p->ncolumns; col++)
 		asked[col].is_wide = p->column[col].rows > WIDE * least;
 	p->query = rencoder_key_make_query(index, p->keys, p->nkeys);
 	p->may_look = rencoder_cost_may_look(p->root, p->index);
@@ -229,7 +235,7 @@ estimate_index_pages(RencoderCostPath *p)
 {
 	double		pages = p->run_pages;
 
-	for (int col = 0; col < p->index->nkeycolumns; col++)
+	for (int col = 0; col < p->ncolumns; col++)
 	{
 		const RencoderCostColumn *column = &p->column[col];
 
@@ -279,9 +285,10 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	p.index = path->indexinfo;
 	p.loop_count = loop_count;
 	kept = get_kept_index(root, p.index);
+	p.composite = kept->composite;
 	rencoder_cost_clauses(&p);
 	p.rows = rencoder_cost_rows(&p, p.quals);
-	for (int col = 0; col < p.index->nkeycolumns; col++)
+	for (int col = 0; col < p.ncolumns; col++)
 	{
 		if (p.column[col].keys)
 			p.column[col].correlation = column_correlation(&p, col, kept);

@@ -175,13 +175,54 @@ add_clause(RencoderCostPath *p, int col, Node *clause)
 	return true;
 }
 
+/*
+ * What all columns of composite keys ask of these.  Columns up to the first one that is not asked for single
+ * values bound the keys that are searched, others at most where these end.
+ */
+static void
+join_columns(RencoderCostPath *p)
+{
+	RencoderCostColumn *all = palloc0(sizeof(RencoderCostColumn));
+	bool		single = true;
+
+	all->elements = 1;
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		const RencoderCostColumn *part = &p->part[col];
+
+		all->keys |= part->quals != NIL;
+		all->pattern |= part->pattern;
+		all->unknown |= part->unknown;
+		if (OidIsValid(part->operator))
+			all->operator = part->operator;
+		if (single)
+		{
+			all->quals = list_concat_copy(all->quals, part->quals);
+			all->range |= part->range;
+			all->indexed = col == 0 ? part->indexed : part->range ? NULL : all->indexed;
+			all->elements *= part->elements;
+			if (part->sampled > 0)
+				all->sampled = Max(all->sampled, 1) * part->sampled;
+		}
+		single &= part->keys && !part->range;
+	}
+	if (all->keys && all->quals == NIL)
+	{
+		all->quals = p->quals;
+		all->rows = p->index->rel->tuples;
+	}
+	p->column = all;
+	p->ncolumns = 1;
+}
+
 void
 rencoder_cost_clauses(RencoderCostPath *p)
 {
 	ListCell   *lc;
 
 	p->quals = get_quals_from_indexclauses(p->path->indexclauses);
-	p->column = palloc0(p->index->nkeycolumns * sizeof(RencoderCostColumn));
+	p->ncolumns = p->index->nkeycolumns;
+	p->column = p->part = palloc0(p->ncolumns * sizeof(RencoderCostColumn));
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 		p->column[col].elements = 1;
 	p->keys = palloc(Max(list_length(p->quals), 1) * sizeof(ScanKeyData));
@@ -199,6 +240,8 @@ rencoder_cost_clauses(RencoderCostPath *p)
 				column->quals = lappend(column->quals, qual);
 		}
 	}
+	if (p->composite)
+		join_columns(p);
 }
 
 double

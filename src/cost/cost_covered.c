@@ -131,7 +131,7 @@ order_covered_columns(RencoderCostPath *p, double pages, double share, CoveredCo
 {
 	int			n = 0;
 
-	for (int col = 0; col < p->index->nkeycolumns; col++)
+	for (int col = 0; col < p->ncolumns; col++)
 	{
 		int			at = n;
 
@@ -229,7 +229,7 @@ rencoder_cost_matrices(RencoderCostPath *p)
 
 	if (pages <= 0)
 		return;
-	for (int col = 0; col < p->index->nkeycolumns; col++)
+	for (int col = 0; col < p->ncolumns; col++)
 	{
 		const RencoderCostColumn *column = &p->column[col];
 		double		rows;

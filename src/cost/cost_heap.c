@@ -103,7 +103,7 @@ answers_clauses(const RencoderCostPath *p, const IndexOptInfo *other)
 		return false;
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 	{
-		const RencoderCostColumn *column = &p->column[col];
+		const RencoderCostColumn *column = &p->part[col];
 		int			attno = p->index->indexkeys[col];
 		bool		found = false;
 
@@ -167,7 +167,7 @@ look_at_exact(const RencoderCostPath *p, const IndexOptInfo *exact, RencoderRiva
 	rival->correlation = exact->relam != BTREE_AM_OID ? 0 : exact->nkeycolumns > 1 ? 0.75 : 1;
 	if (p->root->total_table_pages + exact->pages > effective_cache_size)
 		return;
-	for (int col = 0; col < p->index->nkeycolumns; col++)
+	for (int col = 0; col < p->ncolumns; col++)
 		searches *= p->column[col].elements;
 	rows = Max(rint(p->rows / searches), 1);
 	pages = searches * ceil(rows * exact->pages / Max(exact->tuples, 1));
@@ -353,7 +353,7 @@ first_search_cost(const RencoderCostPath *p, Cost search)
 	int			asked = 0;
 	double		elements = 1;
 
-	for (int col = 0; col < p->index->nkeycolumns; col++)
+	for (int col = 0; col < p->ncolumns; col++)
 	{
 		asked += p->column[col].quals != NIL;
 		elements *= p->column[col].elements;

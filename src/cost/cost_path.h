@@ -62,7 +62,10 @@ typedef struct RencoderCostPath
 	List	   *quals;			/* of all columns */
 	bool		may_look;		/* may constants be compared with keys of
 								 * rows? */
-	RencoderCostColumn *column;
+	bool		composite;		/* all columns make one key */
+	RencoderCostColumn *part;	/* the index's columns, */
+	int			ncolumns;		/* and those of keys, */
+	RencoderCostColumn *column; /* one if they are composite */
 	ScanKeyData *keys;			/* clauses with known bounds; some elements of
 								 * arrays */
 	int			nkeys;
@@ -185,7 +188,7 @@ rencoder_cost_interpolate(double scattered, double together, double correlation)
 static inline bool
 rencoder_cost_asks_anything(const RencoderCostPath *p)
 {
-	for (int col = 0; col < p->index->nkeycolumns; col++)
+	for (int col = 0; col < p->ncolumns; col++)
 	{
 		if (p->column[col].quals != NIL)
 			return true;

@@ -60,7 +60,7 @@ rencoder_designer_create(Relation index, const RencoderMeta *meta, double table_
 	designer->table_ranges = table_ranges;
 	designer->index = index;
 	designer->context = CurrentMemoryContext;
-	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+	for (int col = 0; col < rencoder_key_columns(index); col++)
 		designer->boxed[col] = rencoder_key_is_boxed(index, col);
 	return designer;
 }

@@ -57,7 +57,7 @@ rencoder_run_samples_stamp(Relation index)
 {
 	uint64		stamp = rencoder_options_hash_for_runs(index);
 
-	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+	for (int col = 0; col < rencoder_key_columns(index); col++)
 	{
 		int			nread;
 		RencoderSample *sample = rencoder_samples_read(index, col, NULL, &nread);

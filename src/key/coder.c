@@ -163,6 +163,48 @@ coder_axes_are_sound(const double *bounds)
 	return bounds[0] <= bounds[1] && bounds[2] <= bounds[3];
 }
 
+/* Are the coders within a composite one those of strings? */
+static bool
+coder_columns_are_sound(const renc_composite *c)
+{
+	for (uint32 i = 0; i < c->n; i++)
+	{
+		const renc_composite_column *column = &c->column[i];
+
+		if (column->coder_size > 0 &&
+			(column->coder_kind != RENCODER_CODER_STRINGS ||
+			 !renc_strings_valid((const char *) c + column->coder, column->coder_size)))
+			return false;
+	}
+	return true;
+}
+
+/* What a composite coder has of its columns', "many" for making many keys; else NULL.  Palloc'd. */
+static const RencoderCoder *
+take_column_coders(const RencoderCoder *coder, bool many)
+{
+	const renc_composite *c = (const renc_composite *) coder->data;
+	RencoderCoder *columns;
+
+	if (coder->kind != RENCODER_CODER_COMPOSITE)
+		return NULL;
+	columns = palloc0(c->n * sizeof(RencoderCoder));
+	for (uint32 i = 0; i < c->n; i++)
+	{
+		const renc_composite_column *column = &c->column[i];
+
+		if (column->coder_size == 0)
+			continue;
+		columns[i].generation = coder->generation;
+		columns[i].kind = column->coder_kind;
+		columns[i].size = column->coder_size;
+		columns[i].data = (const char *) c + column->coder;
+		if (many)
+			columns[i] = *rencoder_coder_for_many(&columns[i]);
+	}
+	return columns;
+}
+
 /*
  * A wrong byte in a coder would make wrong keys for all runs, which no other
  * check would notice.
@@ -178,6 +220,8 @@ coder_is_sound(const RencoderCoderEntry *entry, const void *data)
 			return renc_strings_valid(data, entry->size);
 		case RENCODER_CODER_AXES:
 			return entry->size == 4 * sizeof(double) && coder_axes_are_sound((const double *) data);
+		case RENCODER_CODER_COMPOSITE:
+			return renc_composite_valid(data, entry->size) && coder_columns_are_sound(data);
 	}
 	return false;
 }
@@ -188,7 +232,7 @@ read_coder_data(Relation index, const RencoderCoderEntry *entry)
 {
 	char	   *data;
 
-	if (entry->size > RENCODER_CODER_MAX_SIZE ||
+	if (entry->size > RENCODER_CODER_MAX_COMPOSITE ||
 		entry->extent.npages != (entry->size + RENCODER_PAYLOAD_SIZE - 1) / RENCODER_PAYLOAD_SIZE)
 		rencoder_page_corrupted(index, entry->extent.start,
 								"A coder has an extent of another size.");
@@ -227,6 +271,7 @@ rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 	KeptCoders *kept = NULL;
 	RencoderCoderEntry entry;
 	RencoderCoder found;
+	MemoryContext old;
 	void	   *data;
 
 	*coder = NULL;
@@ -255,10 +300,13 @@ rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 	}
 	found = (RencoderCoder)
 	{
-		generation, entry.kind, entry.size, MemoryContextAlloc(coders->context, entry.size), NULL
+		generation, entry.kind, entry.size, MemoryContextAlloc(coders->context, entry.size), NULL, NULL
 	};
 	memcpy(unconstify(void *, found.data), data, entry.size);
 	pfree(data);
+	old = MemoryContextSwitchTo(coders->context);
+	found.column = take_column_coders(&found, false);
+	MemoryContextSwitchTo(old);
 	*coder = rencoder_coders_add(coders, col, &found);
 	return true;
 }
@@ -283,13 +331,16 @@ rencoder_coder_for_many(const RencoderCoder *coder)
 	renc_strings_memo *memo;
 	RencoderCoder *copy;
 
-	if (coder == NULL || coder->kind != RENCODER_CODER_STRINGS)
+	if (coder == NULL || coder->kind == RENCODER_CODER_AXES)
 		return coder;
+	copy = palloc(sizeof(RencoderCoder));
+	*copy = *coder;
+	copy->column = take_column_coders(coder, true);
+	if (coder->kind != RENCODER_CODER_STRINGS)
+		return copy;
 	d = (const renc_strings *) coder->data;
 	memo = palloc((d->n + 1) * sizeof(renc_strings_memo));
 	renc_strings_remember(d, memo);
-	copy = palloc(sizeof(RencoderCoder));
-	*copy = *coder;
 	copy->memo = memo;
 	return copy;
 }
@@ -372,7 +423,7 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 	RencoderWal *wal;
 	Buffer		buf;
 
-	Assert(size > 0 && size <= RENCODER_CODER_MAX_SIZE);
+	Assert(size > 0 && size <= RENCODER_CODER_MAX_COMPOSITE);
 	entry.attno = (uint16) col;
 	entry.kind = kind;
 	entry.size = size;

@@ -3,7 +3,8 @@
  *		Coders: what was learnt of a column's values to make good keys of them.
  *
  * Some types need more than a function to become keys: strings a dictionary of
- * splitters, points the bounds of their axes.  Such a coder is trained when the
+ * splitters, points the bounds of their axes, composite keys (composite.h) the codes of their
+ * columns.  Such a coder is trained when the
  * index is built, or gets its first keys, and stored in it.  Every run notes by which
  * generation of its column's coder its keys were made (RencoderConfig.coder; 0: by none),
  * because a query must be encoded likewise.  A stored coder never changes.  Its generation is a
@@ -19,13 +20,19 @@
 #ifndef RENCODER_CODER_H
 #define RENCODER_CODER_H
 
+#include "filter/renc_composite.h"
 #include "store/space.h"
 
 #define RENCODER_CODER_STRINGS	1	/* renc_strings */
 #define RENCODER_CODER_AXES		2	/* bounds of points */
+#define RENCODER_CODER_COMPOSITE	3	/* renc_composite, and coders of its columns */
 
-/* The largest coder: 8 pages, read by each scan and by some inserts. */
+/* The largest coder of a column: 8 pages, read by each scan and by some inserts. */
 #define RENCODER_CODER_MAX_SIZE	(8 * RENCODER_PAYLOAD_SIZE)
+
+/* And of a composite key: those of its columns, and its own. */
+#define RENCODER_CODER_MAX_COMPOSITE \
+	(RENC_COMPOSITE_MAX_SIZE + RENC_COMPOSITE_MAX * MAXALIGN(RENCODER_CODER_MAX_SIZE))
 
 typedef struct RencoderCoderEntry
 {
@@ -60,6 +67,8 @@ typedef struct RencoderCoder
 	uint32		size;
 	const void *data;			/* verified: by CRC, and as "kind" tells how */
 	const struct renc_strings_memo *memo;	/* of strings, or NULL */
+	const struct RencoderCoder *column; /* COMPOSITE: those of its columns, without
+										 * "data" where they have none */
 } RencoderCoder;
 
 /*

@@ -8,6 +8,7 @@
 
 #include "key/boxes.h"
 #include "key/coder.h"
+#include "key/composite.h"
 #include "key/intervals.h"
 
 #include "access/genam.h"
@@ -200,9 +201,21 @@ typedef struct RencoderQuery
 	RencoderCoders *coders;
 	MemoryContext context;
 	RencoderColumnQuery column[INDEX_MAX_KEYS];
+
+	/*
+	 * Of an index with composite keys: what is asked of its columns, of which
+	 * column[0] is made (private).
+	 */
+	bool		composite;
+	RencoderColumnQuery part[RENC_COMPOSITE_MAX];
 } RencoderQuery;
 
-/* Does the operator class of a column (0-based) want a coder? */
+/*
+ * Columns of an index are numbered from 0.  Those with composite keys have one column of keys
+ * (rencoder_key_columns()): its number is 0, too.
+ */
+
+/* Do keys of a column want a coder: as its operator class says, or since they are composite? */
 extern bool rencoder_key_is_coded(Relation index, int col);
 
 /*
@@ -238,6 +251,36 @@ extern bool rencoder_key_call(const RencoderKeyFunction *function, Datum value,
 							  const RencoderCoder *coder, uint64 *key);
 extern bool rencoder_key_encode(Relation index, int col, Datum value,
 								const RencoderCoder *coder, uint64 *key);
+
+/*
+ * What makes the keys of rows; and the key of a row in a column of keys, composite or not, by a coder, or
+ * what takes its place: RENCODER_ROW_NULL, RENCODER_ROW_KEYLESS.
+ */
+typedef struct RencoderRowFunctions
+{
+	int			n;				/* columns that make the key, the first being */
+	int			first;			/* this one */
+	bool		composite;
+	RencoderKeyFunction function[RENC_COMPOSITE_MAX];
+} RencoderRowFunctions;
+
+typedef enum RencoderRowKind
+{
+	RENCODER_ROW_KEY,
+	RENCODER_ROW_NULL,
+	RENCODER_ROW_KEYLESS
+} RencoderRowKind;
+
+extern RencoderRowFunctions rencoder_key_row_functions(Relation index, int col);
+
+/* Makes the key of a value, of column "col": as rencoder_key_call(), or more careful. */
+typedef bool (*RencoderValueKey) (void *arg, const RencoderKeyFunction *function, int col, Datum value,
+								  const RencoderCoder *coder, uint64 *key);
+
+/* "make": NULL for rencoder_key_call().  values[] and isnull[] are those of the whole row. */
+extern RencoderRowKind rencoder_key_of_row(const RencoderRowFunctions *functions, const Datum *values,
+										   const bool *isnull, const RencoderCoder *coder,
+										   RencoderValueKey make, void *arg, uint64 *key);
 
 /*
  * The type of a column's values: that of the operator class, or, if that is of any enum,

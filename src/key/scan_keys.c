@@ -363,9 +363,9 @@ make_key_set(uint32 generation, const KeyLists *keys)
 	return set;
 }
 
-static RencoderKeySet *
-make_scan_key_set(RencoderQuery *query, int col, uint32 generation,
-				  const RencoderCoder *coder)
+/* What the scan keys of a column leave of its own keys. */
+static KeyLists
+apply_scan_keys(const RencoderQuery *query, int col, const RencoderCoder *coder)
 {
 	KeyLists	keys = {0};
 
@@ -374,6 +374,39 @@ make_scan_key_set(RencoderQuery *query, int col, uint32 generation,
 		if (query->keys[i].sk_attno - 1 == col && query->compares[i])
 			apply_scan_key(query->index, &query->keys[i], coder, &keys);
 	}
+	return keys;
+}
+
+/* And of composite keys. */
+static KeyLists
+apply_all_scan_keys(const RencoderQuery *query, const RencoderCoder *coder)
+{
+	int			n = IndexRelationGetNumberOfKeyAttributes(query->index);
+	RencoderCompositeAsked asked[RENC_COMPOSITE_MAX];
+	KeyLists	part[RENC_COMPOSITE_MAX];
+	KeyLists	keys = {.by_intervals = true};
+
+	for (int col = 0; col < n; col++)
+	{
+		const RencoderColumnQuery *q = &query->part[col];
+
+		part[col] = apply_scan_keys(query, col, rencoder_composite_column_coder(coder, col));
+		asked[col] = (RencoderCompositeAsked)
+		{
+			!q->is_null && !q->not_null && !q->has_keys, q->is_null, q->not_null && !q->has_keys,
+				&part[col].intervals
+		};
+	}
+	rencoder_composite_intervals(rencoder_composite_codes(coder, n), asked, &keys.intervals);
+	return keys;
+}
+
+static RencoderKeySet *
+make_scan_key_set(RencoderQuery *query, int col, uint32 generation,
+				  const RencoderCoder *coder)
+{
+	KeyLists	keys = query->composite && query->nkeys > 0 ? apply_all_scan_keys(query, coder) :
+		apply_scan_keys(query, col, coder);
 
 	/* What the keys of a query of keys are by another coder nobody knows. */
 	if (query->nkeys == 0)
@@ -435,7 +468,8 @@ rencoder_key_make_query(Relation index, const ScanKeyData *keys, int nkeys)
 {
 	RencoderQuery *query = palloc0(sizeof(RencoderQuery));
 
-	query->natts = IndexRelationGetNumberOfKeyAttributes(index);
+	query->natts = rencoder_key_columns(index);
+	query->composite = rencoder_is_composite(index);
 	query->index = index;
 	query->keys = keys;
 	query->nkeys = nkeys;
@@ -444,7 +478,7 @@ rencoder_key_make_query(Relation index, const ScanKeyData *keys, int nkeys)
 	query->coders = rencoder_coders_create(false);
 	for (int i = 0; i < nkeys; i++)
 	{
-		RencoderColumnQuery *q = &query->column[keys[i].sk_attno - 1];
+		RencoderColumnQuery *q = &(query->composite ? query->part : query->column)[keys[i].sk_attno - 1];
 
 		if (keys[i].sk_flags & SK_SEARCHNULL)
 			q->is_null = true;
@@ -458,6 +492,9 @@ rencoder_key_make_query(Relation index, const ScanKeyData *keys, int nkeys)
 			continue;			/* the recheck will do */
 		query->restricted = true;
 	}
+	for (int col = 0; col < RENC_COMPOSITE_MAX; col++)
+		query->empty |= query->part[col].is_null && (query->part[col].not_null || query->part[col].has_keys);
+	query->column[0].has_keys |= query->composite && query->restricted;
 	for (int col = 0; col < query->natts && !query->empty; col++)
 	{
 		RencoderColumnQuery *q = &query->column[col];

@@ -53,6 +53,34 @@ refuse_collations(Relation index)
 	}
 }
 
+/* Columns of keys of the index that is built: all of its columns may make one key. */
+static int
+count_key_columns(Relation index)
+{
+	int			n = IndexRelationGetNumberOfKeyAttributes(index);
+
+	if (!rencoder_options_composite(index))
+		return n;
+	if (n < RENC_COMPOSITE_MIN || n > RENC_COMPOSITE_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("composite keys have %d to %d columns", RENC_COMPOSITE_MIN, RENC_COMPOSITE_MAX),
+				 errdetail("Index \"%s\" has %d.", RelationGetRelationName(index), n),
+				 errhint("Create the index without \"composite\".")));
+	for (int col = 0; col < n; col++)
+	{
+		if (rencoder_key_is_boxed(index, col))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("type %s has no order, so it cannot be in a composite key",
+							format_type_be(index->rd_opcintype[col])),
+					 errdetail("It is that of column %d of index \"%s\".", col + 1,
+							   RelationGetRelationName(index)),
+					 errhint("Create an index of its own for the column.")));
+	}
+	return 1;
+}
+
 /*
  * PostgreSQL takes an index that hands out rows for one that can find conflicts.  This one could,
  * but each row would be compared with all that are behind the frontier.
@@ -158,7 +186,8 @@ prepare(RencoderReadRows *rows)
 	index->rd_amcache = NULL;
 	rencoder_coders_forget(index);
 	rencoder_run_roots_forget(index);
-	rencoder_meta_create(index, MAIN_FORKNUM, rencoder_options_build_pages_per_range(index, nblocks),
+	rencoder_meta_create(index, MAIN_FORKNUM, count_key_columns(index),
+						 rencoder_options_build_pages_per_range(index, nblocks),
 						 rencoder_options_bits_per_key(index));
 	rencoder_columns_train(rows->heap, index, rows->indexInfo, false, false, &rows->coders);
 	rencoder_sample_record_make_pages_in_build(rows->heap, index);
@@ -238,6 +267,7 @@ build_run(RencoderReadRows *rows, BlockNumber nblocks)
 	}
 	rencoder_run_writer_finish(writer, &made);
 	made.horizon = rows->horizon;
+	made.outside = rows->outside;
 	made.stamp = rencoder_run_samples_stamp(rows->index);
 	if (complete)
 		rencoder_catalog_publish(rows->index, &made, 1, 0, NULL, 0, false);
@@ -298,7 +328,8 @@ void
 rencoderbuildempty(Relation index)
 {
 	refuse_collations(index);
-	rencoder_meta_create(index, INIT_FORKNUM, rencoder_options_build_pages_per_range(index, 0),
+	rencoder_meta_create(index, INIT_FORKNUM, count_key_columns(index),
+						 rencoder_options_build_pages_per_range(index, 0),
 						 rencoder_options_bits_per_key(index));
 	rencoder_wal_log_fork(index, INIT_FORKNUM);
 }

@@ -289,7 +289,7 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	rows.places = shared->places;
 
 	InstrStartParallelQuery();
-	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(rows.index); col++)
+	for (int col = 0; col < rencoder_key_columns(rows.index); col++)
 		rencoder_columns_load_coders(rows.index, col, shared->coder[col], &rows.coders);
 	SharedFileSetAttach(&shared->sorted, seg);
 	rencoder_read_rows_begin(&rows, shared->sort_memory, shared->nblocks, &shared->sorted.fs,

@@ -401,7 +401,7 @@ make_delta_of_pages(Relation index, const RencoderCatalog *catalog, uint64 upto,
 	Merge	   *m = palloc0(sizeof(Merge));
 
 	m->index = index;
-	m->natts = IndexRelationGetNumberOfKeyAttributes(index);
+	m->natts = rencoder_key_columns(index);
 	m->catalog = *catalog;
 	m->since = since;
 	if (prepare_delta_merge(m, upto, most, factor) && write_merged(m) && m->nmerged > 0)
@@ -475,7 +475,7 @@ rencoder_make_delta_count(Relation index, BlockNumber npages, uint64 *count, int
 
 	memset(count, 0, n * sizeof(uint64));
 	m->index = index;
-	m->natts = IndexRelationGetNumberOfKeyAttributes(index);
+	m->natts = rencoder_key_columns(index);
 	rencoder_catalog_copy(index, &m->catalog, NULL, NULL, NULL);
 	m->places = renc_whole_pages();
 	choose_deltas(m, PG_UINT32_MAX, ALL_DELTAS);

@@ -28,7 +28,7 @@
 static void
 load_newest_coders(RencoderReadRows *rows)
 {
-	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(rows->index); col++)
+	for (int col = 0; col < rencoder_key_columns(rows->index); col++)
 		rencoder_columns_load_coders(rows->index, col,
 									 rencoder_coder_newest_generation(rows->index, col), &rows->coders);
 }
@@ -160,6 +160,7 @@ make_run_of_pages(Order *order)
 	}
 	rencoder_run_writer_finish(writer, &made);
 	made.horizon = rows->horizon;
+	made.outside = rows->outside;
 	made.stamp = rencoder_run_samples_stamp(index);
 	rencoder_catalog_publish(index, &made, 1, 0, NULL, 0, true);
 	rencoder_catalog_free(index, 0);

@@ -60,7 +60,8 @@ rencoder_read_rows_begin(RencoderReadRows *rows, Size memory, BlockNumber end, F
 	rows->most_rows = 0;
 	rows->broken_hot_chain = false;
 	rows->horizon = 0;
-	rows->collector = rencoder_collect_create(IndexRelationGetNumberOfKeyAttributes(rows->index));
+	rows->outside = 0;
+	rows->collector = rencoder_collect_create(rencoder_key_columns(rows->index));
 	rows->collector->in_use = rows->in_use;
 	rows->collector->sink = sort_row_key;
 	rows->collector->sink_arg = rows;
@@ -150,15 +151,18 @@ report_written_rows(int64 done)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
 }
 
-/* Writes the tree that was begun, the first pair of which has come. */
+/* Writes the tree that was begun, the first pair of which has come.  "codes": of composite keys. */
 static void
-write_row_pairs(RowTrees *trees, RencoderRunSorter *sorter, RencoderRunPair pair)
+write_row_pairs(RowTrees *trees, RencoderRunSorter *sorter, RencoderRunPair pair,
+				const renc_composite *codes)
 {
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
 		rencoder_run_writer_push(trees->writer, pair.key, pair.place, pair.rows);
 		trees->done += pair.rows;
+		if (codes != NULL && renc_composite_is_outside(codes, pair.key))
+			trees->rows->outside += pair.rows;
 		if (trees->report)
 			report_written_rows(trees->done);
 	} while (rencoder_run_sorter_next(sorter, &pair));
@@ -189,7 +193,9 @@ write_row_keys(RowTrees *trees, int col)
 								   bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
 								   bits ? rencoder_options_bits_per_key(index) :
 								   false_pages * share, together * share, samples);
-	write_row_pairs(trees, rows->sorter[col], pair);
+	write_row_pairs(trees, rows->sorter[col], pair, !rencoder_is_composite(index) ? NULL :
+					rencoder_composite_codes(rows->coders.coder[col],
+											 IndexRelationGetNumberOfKeyAttributes(index)));
 	if (samples != NULL)
 		pfree(samples);
 }
@@ -204,7 +210,7 @@ write_row_nulls(RowTrees *trees, int tree)
 		return;
 	rencoder_run_writer_begin_tree(trees->writer, tree, 0, trees->first, trees->npages,
 								   trees->rows->places, RENC_RUN_DENSE, 0, 0, NULL);
-	write_row_pairs(trees, trees->rows->sorter[tree], pair);
+	write_row_pairs(trees, trees->rows->sorter[tree], pair, NULL);
 }
 
 void

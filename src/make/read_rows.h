@@ -32,6 +32,8 @@ typedef struct RencoderReadRows
 	OffsetNumber most_rows;		/* the greatest line pointer */
 	bool		broken_hot_chain;	/* met on any page */
 	uint64		horizon;		/* of all pages (INV-9) */
+	uint32		outside;		/* with composite keys beside those that their
+								 * coder was trained on, once written */
 
 	/* Private. */
 	RencoderCollector *collector;

@@ -36,7 +36,7 @@ read_checked_facts(Relation index, int *n)
 void
 rencoder_check_facts_begin(CheckedFacts *facts, Relation index)
 {
-	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
+	int			natts = rencoder_key_columns(index);
 	RencoderMetaPageData *metadata;
 
 	facts->fact = read_checked_facts(index, &facts->n);

@@ -31,7 +31,7 @@ PG_FUNCTION_INFO_V1(rencoder_replay_query_samples);
 static int
 sample_column_arg(Relation index, int32 attnum)
 {
-	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
+	int			natts = rencoder_key_columns(index);
 
 	if (attnum < 1 || attnum > natts)
 		ereport(ERROR,
@@ -165,7 +165,7 @@ rencoder_query_samples(PG_FUNCTION_ARGS)
 	rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
 						RENCODER_PRIVILEGE_INSPECT);
-	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(target.index); col++)
+	for (int col = 0; col < rencoder_key_columns(target.index); col++)
 	{
 		int			n;
 		RencoderSample *samples = rencoder_samples_read(target.index, col, NULL, &n);

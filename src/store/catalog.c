@@ -298,7 +298,7 @@ make_run_info(Relation index, uint32 number, bool log)
 	RencoderRunInfo info = palloc0(RENCODER_PAYLOAD_SIZE);
 
 	info->number = number;
-	info->natts = (uint16) IndexRelationGetNumberOfKeyAttributes(index);
+	info->natts = (uint16) rencoder_key_columns(index);
 	rencoder_wal_write_fresh(index, blkno, RENCODER_PAGE_RUN_INFO, (char *) info, log);
 	pfree(info);
 	return blkno;
@@ -355,6 +355,7 @@ make_run_live(CatalogEdit *edit, const RencoderNewRun *made)
 	entry->cut = made->cut;
 	entry->horizon = made->horizon;
 	entry->stamp = made->stamp;
+	entry->outside = made->outside;
 	entry->first = made->first;
 	entry->keyless = made->keyless;
 	if (!rencoder_run_covers(entry))
@@ -535,13 +536,14 @@ check_run_extent(Relation index, BlockNumber info, RencoderExtent extent)
 static bool
 free_last_run_extent(Relation index, const RencoderRunEntry *run)
 {
+	int			natts = rencoder_key_columns(index);
 	Buffer		freebuf = rencoder_space_prepare_release(index, 1);
 	Buffer		infobuf = rencoder_page_read(index, run->info, BUFFER_LOCK_EXCLUSIVE,
 											 RENCODER_PAGE_RUN_INFO);
 	RencoderRunInfo info = RencoderPageGetRunInfo(BufferGetPage(infobuf));
 	bool		frees;
 
-	if (!rencoder_run_info_is_of(info, run->number, IndexRelationGetNumberOfKeyAttributes(index)))
+	if (!rencoder_run_info_is_of(info, run->number, natts))
 		rencoder_page_corrupted(index, run->info, "The page describes another run.");
 	frees = info->nextents > 0;
 	if (frees)

@@ -112,6 +112,7 @@ typedef struct RencoderNewRun
 								 * it */
 	uint64		stamp;			/* of the options and samples that it was made
 								 * by, 0: unknown */
+	uint32		outside;		/* rows beside what its coder was trained on */
 	RencoderRunColumn first;
 	bool		keyless;
 } RencoderNewRun;

@@ -10,7 +10,7 @@
 #include "filter/renc_hash.h"
 
 void
-rencoder_meta_create(Relation index, ForkNumber fork, uint32 pages_per_range,
+rencoder_meta_create(Relation index, ForkNumber fork, int natts, uint32 pages_per_range,
 					 uint32 bits_per_key)
 {
 	Buffer		buf;
@@ -35,7 +35,7 @@ rencoder_meta_create(Relation index, ForkNumber fork, uint32 pages_per_range,
 	meta->hash_id = RENC_HASH_ID_XXH3;
 	meta->pages_per_range = pages_per_range;
 	meta->bits_per_key = bits_per_key;
-	meta->natts = IndexRelationGetNumberOfKeyAttributes(index);
+	meta->natts = natts;
 	meta->changes = 1;
 	meta->pending.magic = RENCODER_MAGIC;
 	MarkBufferDirty(buf);
@@ -66,7 +66,7 @@ rencoder_meta_lock(Relation index, int lockmode)
 		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
 								"The metapage has lost what it says of runs and the pending list.");
 	if (meta->pages_per_range == 0 || meta->bits_per_key == 0 ||
-		meta->natts != (uint32) IndexRelationGetNumberOfKeyAttributes(index))
+		(meta->natts != 1 && meta->natts != (uint32) IndexRelationGetNumberOfKeyAttributes(index)))
 		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
 								"The metapage describes another index.");
 	return buf;

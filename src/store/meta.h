@@ -47,7 +47,7 @@ typedef struct RencoderMetaPageData
 	uint32		magic;
 	uint32		version;
 	uint32		hash_id;
-	uint32		natts;
+	uint32		natts;			/* columns of keys */
 	uint32		pages_per_range;
 	uint32		bits_per_key;
 	BlockNumber coder_root;		/* list of coders, or RENCODER_NO_BLOCK, as
@@ -98,9 +98,9 @@ typedef struct RencoderCache
 
 /*
  * Writes block 0 of a fork that is still empty.  WAL: none; the caller logs
- * the fork when it is complete.
+ * the fork when it is complete.  "natts": columns of keys.
  */
-extern void rencoder_meta_create(Relation index, ForkNumber fork,
+extern void rencoder_meta_create(Relation index, ForkNumber fork, int natts,
 								 uint32 pages_per_range, uint32 bits_per_key);
 
 /*
@@ -109,6 +109,23 @@ extern void rencoder_meta_create(Relation index, ForkNumber fork,
  * released.  Error on an unknown magic or format version.
  */
 extern const RencoderMeta *rencoder_meta_get(Relation index);
+
+/*
+ * Columns of keys that an index has: one, if its keys are composite (key/composite.h), else as many as
+ * it has key columns.  Locks: as rencoder_meta_get(); so not while the metapage is locked.
+ */
+static inline int
+rencoder_key_columns(Relation index)
+{
+	return rencoder_meta_get(index)->natts;
+}
+
+/* Are all columns of the index in one key? */
+static inline bool
+rencoder_is_composite(Relation index)
+{
+	return rencoder_key_columns(index) < IndexRelationGetNumberOfKeyAttributes(index);
+}
 
 /*
  * Does a row that has just come to a heap page have to be an entry (INV-3)?  If the session does not

@@ -159,7 +159,7 @@ rencoder_pending_places(Relation index, uint64 npages)
 bool
 rencoder_pending_append(Relation index, const RencoderPendingEntry *entry, BlockNumber tail)
 {
-	Size		size = rencoder_pending_entry_size(IndexRelationGetNumberOfKeyAttributes(index));
+	Size		size = rencoder_pending_entry_size(rencoder_key_columns(index));
 	Buffer		buf;
 	Page		page;
 	bool		appends;
@@ -206,7 +206,7 @@ pending_tail_bytes(Relation index, BlockNumber tail)
 BlockNumber
 rencoder_pending_find_tail(Relation index, bool *closed, uint64 *npages)
 {
-	Size		size = rencoder_pending_entry_size(IndexRelationGetNumberOfKeyAttributes(index));
+	Size		size = rencoder_pending_entry_size(rencoder_key_columns(index));
 	bool		linked = false;
 	RencoderPendingList bounds;
 
@@ -448,8 +448,6 @@ read_walked_pending_page(RencoderPendingWalk *walk)
 	if (page == NULL)
 		return false;
 	copy->page = RencoderPageGetPending(page);
-	copy->entry_size =
-		rencoder_pending_entry_size(IndexRelationGetNumberOfKeyAttributes(walk->index));
 	if (copy->page->number != walk->number)
 		walk->fault = "The page of the pending list has another number.";
 	else if (((PageHeader) page)->pd_lower < MAXALIGN(SizeOfPageHeaderData) +
@@ -470,6 +468,7 @@ rencoder_pending_walk_begin(RencoderPendingWalk *walk, Relation index,
 {
 	memset(walk, 0, sizeof(*walk));
 	walk->index = index;
+	walk->copy.entry_size = rencoder_pending_entry_size(rencoder_key_columns(index));
 	walk->blkno = RENCODER_META_BLKNO;
 	walk->next = list->first;
 	walk->next_number = list->first_number;

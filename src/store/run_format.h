@@ -20,7 +20,7 @@
  * a query of that column does without the info page:
  *
  *		 0        4      8      9       10        12     16   20     24       28
- *		 | number | rank | kind | state | keyless | from | to | info | npages | unused
+ *		 | number | rank | kind | state | keyless | from | to | info | npages | outside
  *		 32    40        48      56       128
  *		 | cut | horizon | stamp | column |
  */
@@ -167,7 +167,8 @@ typedef struct RencoderRunEntry
 	BlockNumber to;				/* up to before this one */
 	BlockNumber info;			/* run_pages.h */
 	uint32		npages;			/* LIVE: pages in all, info included */
-	uint32		unused;			/* 0 */
+	uint32		outside;		/* of composite keys: rows beside what their
+								 * coder was trained on */
 	uint64		cut;			/* number of a pending page: of entries up to
 								 * there it has what is needed; a delta's
 								 * entries count as being on this one */

@@ -51,7 +51,7 @@ rencoder_run_writer_begin(Relation index, uint8 kind, BlockNumber from, BlockNum
 	w->info_page = info_page;
 	w->info = palloc0(RENCODER_PAYLOAD_SIZE);
 	w->info->number = number;
-	w->info->natts = (uint16) IndexRelationGetNumberOfKeyAttributes(index);
+	w->info->natts = (uint16) rencoder_key_columns(index);
 	w->npages = 1;
 	w->memory = palloc(renc_run_encoder_size(RENCODER_RUN_PAYLOAD));
 	w->page = palloc0(RENCODER_PAYLOAD_SIZE);
@@ -317,7 +317,7 @@ run_pages_have_places(const RencoderRunColumn *column)
 const char *
 rencoder_run_tree_name(Relation index, int tree)
 {
-	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
+	int			natts = rencoder_key_columns(index);
 
 	return psprintf(tree < natts ? "column %d" : "nulls of column %d", tree % natts + 1);
 }
@@ -345,13 +345,13 @@ run_tree_fault(Relation index, RencoderRunInfo info, int ntrees)
 
 /* A copy of what an info page, which is share locked or a copy, says of a run; or NULL, with *fault. */
 static RencoderRunInfo
-take_run_info(Relation index, const RencoderRunEntry *entry, Page page, const char **fault)
+take_run_info(Relation index, const RencoderRunEntry *entry, int natts, Page page, const char **fault)
 {
 	RencoderRunInfo info = RencoderPageGetRunInfo(page);
 	RencoderRunInfo copy;
 	Size		size;
 
-	if (!rencoder_run_info_is_of(info, entry->number, IndexRelationGetNumberOfKeyAttributes(index)))
+	if (!rencoder_run_info_is_of(info, entry->number, natts))
 		*fault = "The page describes another run.";
 	else
 		*fault = run_tree_fault(index, info, rencoder_run_ntrees(info->natts));
@@ -368,6 +368,7 @@ static RencoderRunInfo
 copy_run_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept, int64 *npages,
 			  const char **fault)
 {
+	int			natts = rencoder_key_columns(index);	/* before a page is locked */
 	RencoderRunInfo copy = NULL;
 	PGAlignedBlock room;
 	Buffer		buf;
@@ -377,14 +378,14 @@ copy_run_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept,
 		Page		page = rencoder_kept_read(kept, index, entry->info, RENCODER_PAGE_RUN_INFO, room.data,
 											  npages, fault);
 
-		return page == NULL ? NULL : take_run_info(index, entry, page, fault);
+		return page == NULL ? NULL : take_run_info(index, entry, natts, page, fault);
 	}
 	buf = rencoder_page_try_read(index, entry->info, RENCODER_PAGE_RUN_INFO, fault);
 	if (npages != NULL)
 		(*npages)++;
 	if (BufferIsValid(buf))
 	{
-		copy = take_run_info(index, entry, BufferGetPage(buf), fault);
+		copy = take_run_info(index, entry, natts, BufferGetPage(buf), fault);
 		UnlockReleaseBuffer(buf);
 	}
 	return copy;

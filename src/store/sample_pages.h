@@ -79,7 +79,7 @@ extern RencoderSample rencoder_sample_interval(uint64 lo, uint64 hi, uint32 code
 
 /* The sample pages of all columns. */
 #define rencoder_samples_npages(index) \
-	(IndexRelationGetNumberOfKeyAttributes(index) * RENCODER_SAMPLE_PAGES)
+	(rencoder_key_columns(index) * RENCODER_SAMPLE_PAGES)
 
 /* Makes them, as rencoder_space_make_root() and rencoder_space_ensure_root(). */
 #define rencoder_samples_make(index, log) \

@@ -16,6 +16,7 @@
 
 #include "base/subtransaction.h"
 #include "key/coder_trainer.h"
+#include "key/composite_trainer.h"
 #include "store/run_pages.h"
 #include "store/sample_pages.h"
 #include "table/heap_read.h"
@@ -32,6 +33,7 @@
 typedef struct Training
 {
 	RencoderTrainer *trainer[INDEX_MAX_KEYS];	/* NULL: column wants no coder */
+	RencoderCompositeTrainer *composite;	/* or NULL */
 	MemoryContext row_context;
 	int			natts;
 	bool		in_use;			/* the table: others may change it meanwhile */
@@ -44,7 +46,8 @@ typedef struct Value
 	int			col;
 	Datum		value;
 	const RencoderCoder *coder; /* to be encoded, or */
-	RencoderTrainer *trainer;	/* to be added to, if not NULL */
+	RencoderTrainer *trainer;	/* to be added to, if not NULL, */
+	RencoderCompositeTrainer *composite;	/* or this one */
 	uint64		key;
 	bool		has_key;
 } Value;
@@ -62,7 +65,9 @@ use_value(void *arg)
 {
 	Value	   *v = (Value *) arg;
 
-	if (v->trainer == NULL)
+	if (v->composite != NULL)
+		rencoder_composite_trainer_add(v->composite, v->col, v->value);
+	else if (v->trainer == NULL)
 		v->has_key = rencoder_key_encode(v->index, v->col, v->value, v->coder, &v->key);
 	else
 		FunctionCall2Coll(index_getprocinfo(v->index, v->col + 1, RENCODER_PROC_SAMPLE),
@@ -113,9 +118,9 @@ coder_sample_callback(Relation index, ItemPointer tid, Datum *values, bool *isnu
 	old = MemoryContextSwitchTo(t->row_context);
 	for (int col = 0; col < t->natts; col++)
 	{
-		Value		v = {index, col, values[col], NULL, t->trainer[col], 0, false};
+		Value		v = {index, col, values[col], NULL, t->trainer[col], t->composite, 0, false};
 
-		if (v.trainer == NULL || isnull[col])
+		if ((v.trainer == NULL && v.composite == NULL) || isnull[col])
 			continue;
 		if (t->in_use)
 			(void) use_for_coder_if_there(&v);
@@ -202,24 +207,74 @@ column_wants_training(Relation index, int col, bool due)
 	uint32		newest;
 
 	if (!rencoder_key_is_coded(index, col) ||
-		!OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_SAMPLE)))
+		(!rencoder_is_composite(index) &&
+		 !OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_SAMPLE))))
 		return false;
 	newest = rencoder_coder_newest_generation(index, col);
 	return newest == 0 || (due && !column_has_given_samples(index, col, newest));
 }
 
-/* Is what was trained for the column any better than what it has? */
-static bool
-is_better_for_column(Relation index, int col, const RencoderTrainer *trainer, const void *data)
+/* The newest coder of a column, or NULL. */
+static const RencoderCoder *
+newest_coder(Relation index, int col)
 {
-	uint32		newest = rencoder_coder_newest_generation(index, col);
-	RencoderColumnCoders older;
+	RencoderColumnCoders coders;
 
-	if (newest == 0)
-		return true;
-	memset(&older, 0, sizeof(older));
-	rencoder_columns_load_coders(index, col, newest, &older);
-	return rencoder_trainer_gains(trainer, data, older.coder[col]);
+	memset(&coders, 0, sizeof(coders));
+	rencoder_columns_load_coders(index, col, rencoder_coder_newest_generation(index, col), &coders);
+	return coders.coder[col];
+}
+
+/* Trains a coder of strings or points for a column; NULL if it has one that is as good. */
+static void *
+train_column(Relation index, int col, RencoderTrainer *trainer, uint16 *kind, uint32 *size)
+{
+	const RencoderCoder *older = newest_coder(index, col);
+	void	   *data;
+
+	if (rencoder_is_composite(index))
+		older = rencoder_composite_column_coder(older, col);
+	data = rencoder_trainer_finish(trainer, kind, size);
+	return data == NULL || older == NULL || rencoder_trainer_gains(trainer, data, older) ? data : NULL;
+}
+
+/*
+ * Trains a coder of composite keys; NULL if there is one that is as good.  The rows are read twice, if there are
+ * columns whose own keys want a coder.
+ */
+static void *
+train_composite(Relation heap, Relation index, IndexInfo *indexInfo, Training *t, uint32 *size)
+{
+	const RencoderCoder *older = newest_coder(index, 0);
+	const RencoderCoder *own[RENC_COMPOSITE_MAX];
+	bool		any = false;
+	bool		better = older == NULL;
+	void	   *data;
+
+	t->natts = IndexRelationGetNumberOfKeyAttributes(index);
+	for (int col = 0; col < t->natts; col++)
+	{
+		t->trainer[col] = rencoder_key_function(index, col).coded ? rencoder_trainer_create(t->in_use) : NULL;
+		any |= t->trainer[col] != NULL;
+	}
+	if (any)
+		sample_coder_rows(heap, index, indexInfo, SAMPLED_BLOCKS, t);
+	for (int col = 0; col < t->natts; col++)
+	{
+		RencoderCoder newer = {0};
+
+		own[col] = rencoder_composite_column_coder(older, col);
+		if (t->trainer[col] != NULL)
+			newer.data = train_column(index, col, t->trainer[col], &newer.kind, &newer.size);
+		if (newer.data == NULL)
+			continue;
+		own[col] = memcpy(palloc(sizeof(newer)), &newer, sizeof(newer));
+		better = true;
+	}
+	t->composite = rencoder_composite_trainer_create(index, own);
+	sample_coder_rows(heap, index, indexInfo, SAMPLED_BLOCKS, t);
+	data = rencoder_composite_trainer_finish(t->composite, size);
+	return data == NULL || better || rencoder_composite_trainer_gains(t->composite, data, older) ? data : NULL;
 }
 
 void
@@ -230,13 +285,14 @@ rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo, bool
 	MemoryContext context = AllocSetContextCreate(caller, "rencoder training",
 												  ALLOCSET_DEFAULT_SIZES);
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
-	Training	t;
+	bool		composite = rencoder_is_composite(index);
 	bool		any = false;
+	Training	t;
 
 	memset(&t, 0, sizeof(t));
 	memset(coders, 0, sizeof(*coders));
 	MemoryContextSwitchTo(context);
-	t.natts = IndexRelationGetNumberOfKeyAttributes(index);
+	t.natts = rencoder_key_columns(index);
 	t.in_use = log;
 	t.row_context = AllocSetContextCreate(context, "rencoder sample row",
 										  ALLOCSET_SMALL_SIZES);
@@ -249,24 +305,26 @@ rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo, bool
 	}
 	if (any && log)
 		(void) rencoder_columns_check_coders(index, ERROR);
-	if (any)
+	if (any && !composite)
 		sample_coder_rows(heap, index, indexInfo, SAMPLED_BLOCKS, &t);
-	for (int col = 0; col < t.natts; col++)
+	for (int col = 0; col < rencoder_key_columns(index); col++)
 	{
 		uint32		generation;
-		uint16		kind;
+		uint16		kind = RENCODER_CODER_COMPOSITE;
 		uint32		size;
 		void	   *data;
 
 		if (t.trainer[col] == NULL)
 			continue;
-		data = rencoder_trainer_finish(t.trainer[col], &kind, &size);
-		if (data == NULL || !is_better_for_column(index, col, t.trainer[col], data))
+		data = composite ? train_composite(heap, index, indexInfo, &t, &size) :
+			train_column(index, col, t.trainer[col], &kind, &size);
+		if (data == NULL)
 			continue;
 		generation = rencoder_coder_store(index, col, kind, data, size, log);
 		if (generation == 0)
 			continue;			/* the list is full */
-		store_coder_samples(heap, index, col, generation, t.trainer[col], data, log);
+		if (!composite)
+			store_coder_samples(heap, index, col, generation, t.trainer[col], data, log);
 		MemoryContextSwitchTo(caller);
 		rencoder_columns_load_coders(index, col, generation, coders);
 		MemoryContextSwitchTo(context);
@@ -351,18 +409,27 @@ rencoder_columns_load_coders(Relation index, int col, uint32 generation,
 																		generation));
 }
 
-/* Makes the key of a value that may be gone, or that is not to be looked for. */
-static bool
-make_column_key_if_there(Relation index, const RencoderCollector *collector, int col, Datum value,
-						 const RencoderCoder *coder, bool alive, uint64 *key)
+/* The row at hand. */
+typedef struct CollectedRow
 {
-	bool		no_dead_toast = collector->no_dead_toast ||
-		(MyProc->statusFlags & PROC_IN_VACUUM) != 0;
-	Value		v = {index, col, value, coder, NULL, 0, false};
+	Relation	index;
+	const RencoderCollector *collector;
+	bool		alive;
+} CollectedRow;
 
-	if (!alive && no_dead_toast && column_is_toasted(&v))
+/* Makes the key of a value that may be gone, or that is not to be looked for: a RencoderValueKey. */
+static bool
+make_column_key_if_there(void *arg, const RencoderKeyFunction *function, int col, Datum value,
+						 const RencoderCoder *coder, uint64 *key)
+{
+	const CollectedRow *row = (const CollectedRow *) arg;
+	bool		no_dead_toast = row->collector->no_dead_toast ||
+		(MyProc->statusFlags & PROC_IN_VACUUM) != 0;
+	Value		v = {row->index, col, value, coder, NULL, NULL, 0, false};
+
+	if (!row->alive && no_dead_toast && column_is_toasted(&v))
 		return false;
-	if (!collector->in_use)
+	if (!row->collector->in_use)
 		use_value(&v);
 	else if (!use_for_coder_if_there(&v))
 		return false;
@@ -387,26 +454,30 @@ rencoder_columns_collect_row(Relation index, RencoderCollector *collector,
 							 const Datum *values, const bool *isnull, bool alive)
 {
 	MemoryContext old = MemoryContextSwitchTo(collector->row_context);
+	CollectedRow row = {index, collector, alive};
 
 	for (int col = 0; col < collector->natts; col++)
 	{
-		RencoderKeyFunction *function = &collector->function[col];
-		const RencoderCoder *coder = coders->coder[col];
-		int			tree = rencoder_run_null_tree(collector->natts, col);
-		uint64		key = RENCODER_RUN_NULL;
+		RencoderRowFunctions *functions = &collector->functions[col];
+		int			nulls = rencoder_run_null_tree(collector->natts, col);
+		uint64		key;
 
-		if (!isnull[col])
+		if (functions->n == 0)
+			*functions = rencoder_key_row_functions(index, col);
+		switch (rencoder_key_of_row(functions, values, isnull, coders->coder[col],
+									alive && !collector->in_use ? NULL : make_column_key_if_there, &row,
+									&key))
 		{
-			if (function->proc == NULL)
-				*function = rencoder_key_function(index, col);
-			if (alive && !collector->in_use ?
-				rencoder_key_call(function, values[col], coder, &key) :
-				make_column_key_if_there(index, collector, col, values[col], coder, alive, &key))
-				tree = col;
-			else
-				key = RENCODER_RUN_KEYLESS;
+			case RENCODER_ROW_KEY:
+				collector->sink(collector->sink_arg, col, key);
+				break;
+			case RENCODER_ROW_NULL:
+				collector->sink(collector->sink_arg, nulls, RENCODER_RUN_NULL);
+				break;
+			case RENCODER_ROW_KEYLESS:
+				collector->sink(collector->sink_arg, nulls, RENCODER_RUN_KEYLESS);
+				break;
 		}
-		collector->sink(collector->sink_arg, tree, key);
 	}
 	MemoryContextSwitchTo(old);
 	if (!collector->row_context->isReset)

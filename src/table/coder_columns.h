@@ -69,8 +69,8 @@ typedef struct RencoderCollector
 	RencoderKeySink sink;		/* the creator's to set, like what is above */
 	void	   *sink_arg;
 	MemoryContext row_context;	/* reset with each row */
-	RencoderKeyFunction function[INDEX_MAX_KEYS];	/* none until the first
-													 * value */
+	RencoderRowFunctions functions[INDEX_MAX_KEYS]; /* of columns of keys; none
+													 * until the first row */
 } RencoderCollector;
 
 /* Memory comes from the current context. */

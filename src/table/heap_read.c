@@ -466,8 +466,8 @@ rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder 
 					BlockNumber first, uint32 npages, const RencoderKeySet *keys)
 {
 	IndexInfo  *indexInfo = BuildIndexInfo(index);
-	RencoderKeyFunction function = rencoder_key_function(index, col);
-	Columns		columns = {.desc = RelationGetDescr(heap),.n = 1,
+	RencoderRowFunctions functions = rencoder_key_row_functions(index, col);
+	Columns		columns = {.desc = RelationGetDescr(heap),.n = functions.n,
 	.number = &indexInfo->ii_IndexAttrNumbers[col]};
 	uint64		end = Min((uint64) first + npages, RelationGetNumberOfBlocks(heap));
 	PageTuples *tuples = palloc(sizeof(PageTuples));
@@ -485,15 +485,19 @@ rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder 
 		{
 			ItemId		item = PageGetItemId((Page) tuples->page.data, tuples->offset[i]);
 			HeapTupleData tuple = {.t_len = ItemIdGetLength(item)};
-			Datum		value;
-			bool		isnull;
+			Datum		values[INDEX_MAX_KEYS];
+			bool		isnull[INDEX_MAX_KEYS];
+			RencoderRowKind kind = RENCODER_ROW_KEYLESS;
 			uint64		key;
 
 			tuple.t_data = (HeapTupleHeader) PageGetItem((Page) tuples->page.data, item);
-			heap_columns_get(&columns, &tuple, &value, &isnull);
-			lacks = isnull || (!heap_has_toasted(&columns, &value, &isnull) &&
-							   rencoder_key_call(&function, value, coder, &key) &&
-							   !rencoder_key_set_meets_bounds(keys, key, key));
+			for (int at = 0; at < columns.n; at++)
+				values[col + at] = heap_getattr(&tuple, columns.number[at], columns.desc,
+												&isnull[col + at]);
+			if (!heap_has_toasted(&columns, values + col, isnull + col))
+				kind = rencoder_key_of_row(&functions, values, isnull, coder, NULL, NULL, &key);
+			lacks = kind == RENCODER_ROW_NULL ||
+				(kind == RENCODER_ROW_KEY && !rencoder_key_set_meets_bounds(keys, key, key));
 		}
 	}
 	pfree(tuples);
