@@ -99,7 +99,7 @@ DECLARE
 	made bigint;
 	definition text;
 BEGIN
-	FOR e IN SELECT a.index::text, rencoder_size FROM rencoder_advise('advise') AS a
+	FOR e IN SELECT a.index::text, method, rencoder_size FROM rencoder_advise('advise') AS a
 		WHERE rencoder_size IS NOT NULL AND a.index IS NOT NULL ORDER BY a.index::text COLLATE "C"
 	LOOP
 		definition := pg_get_indexdef(e.index::regclass);
@@ -107,6 +107,11 @@ BEGIN
 			'CREATE INDEX ad_made');
 		definition := regexp_replace(definition, 'USING \w+', 'USING rencoder');
 		definition := regexp_replace(definition, ' DESC| INCLUDE.*', '', 'g');
+		-- As advised: all columns of a btree make one key.
+		IF e.method = 'btree' AND (SELECT indnkeyatts > 1 FROM pg_index
+			WHERE indexrelid = e.index::regclass) THEN
+			definition := regexp_replace(definition, '( WHERE .*)?$', ' WITH (composite = on)\1');
+		END IF;
 		EXECUTE definition;
 		made := pg_relation_size('ad_made');
 		DROP INDEX ad_made;

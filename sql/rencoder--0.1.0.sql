@@ -1554,6 +1554,8 @@ BEGIN ATOMIC
 			 WHERE k.contype = 'f' AND k.conrelid = i.indrelid AND i.indkey[0] = ANY (k.conkey)) AS serves,
 			(SELECT string_agg(s.name, ', ' ORDER BY s.number) FROM columns AS s
 			 WHERE s.indexrelid = i.indexrelid AND s.sorts) AS sorts,
+			-- It is asked for its first columns: one key of all of them does, too.
+			m.amname = 'btree' AND i.indnkeyatts BETWEEN 2 AND 4 AS composite,
 			(SELECT coalesce(bool_or(s.collated), false) FROM columns AS s
 			 WHERE s.indexrelid = i.indexrelid) AS collated,
 			(SELECT min(s.problem) FROM columns AS s WHERE s.indexrelid = i.indexrelid) AS no_class,
@@ -1600,7 +1602,8 @@ BEGIN ATOMIC
 				 FROM rencoder_look_at(l.indrelid::regclass, l.indexrelid::regclass,
 					(SELECT array_agg(k ORDER BY o) FILTER (WHERE o <= l.indnkeyatts)
 					 FROM unnest(l.indkey::int2[]) WITH ORDINALITY AS u (k, o))) AS e) AS e,
-				LATERAL (SELECT CASE WHEN count(*) = l.indnkeyatts THEN sum(z.pages) END AS pages,
+				LATERAL (SELECT CASE WHEN count(*) < l.indnkeyatts THEN NULL
+						WHEN p.composite THEN max(z.pages) ELSE sum(z.pages) END AS pages,
 					min(z.share) AS share,
 					bool_or(z.spread_pages <= 128) FILTER (WHERE c.number = 1) AS brin_serves
 				 FROM columns AS c JOIN analyzed AS t ON t.relation = c.relation AND t.attname = c.attname,
@@ -1665,7 +1668,7 @@ BEGIN ATOMIC
 				END AS reason,
 			CASE WHEN j.state IN ('replace', 'sorts') THEN j.size - j.new_size
 				WHEN j.state = 'unused' THEN j.size ELSE 0 END AS saves,
-			CASE WHEN j.state IN ('replace', 'sorts', 'add') THEN format('USING rencoder (%s)%s%s',
+			CASE WHEN j.state IN ('replace', 'sorts', 'add') THEN format('USING rencoder (%s)%s%s%s',
 				(SELECT string_agg(pg_get_indexdef(j.indexrelid, a.attnum, true) ||
 					CASE WHEN a.attcollation NOT IN (0, coalesce(b.attcollation, 100))
 						THEN format(' COLLATE %I.%I', n.nspname, l.collname) ELSE '' END,
@@ -1676,6 +1679,7 @@ BEGIN ATOMIC
 				 LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
 				 LEFT JOIN pg_namespace AS n ON n.oid = l.collnamespace
 				 WHERE a.attrelid = j.indexrelid AND a.attnum <= j.indnkeyatts),
+				CASE WHEN j.composite THEN ' WITH (composite = on)' END,
 				(SELECT format(' TABLESPACE %I', s.spcname) FROM pg_class AS c
 				 JOIN pg_tablespace AS s ON s.oid = c.reltablespace WHERE c.oid = j.indexrelid),
 				' WHERE ' || pg_get_expr(j.indpred, j.indrelid, true)) END AS definition

@@ -58,7 +58,8 @@ count_groups(const renc_composite_sample *sample, size_t often)
 typedef struct Choice
 {
 	size_t		often;			/* rows of a key that becomes one */
-	size_t		step;			/* rows of others, from one of them to the next */
+	size_t		step;			/* rows of others, from one of them to the
+								 * next */
 } Choice;
 
 static Choice
@@ -100,6 +101,7 @@ add_point(Points *points, const Group *group, size_t rows)
 static void
 find_points(const renc_composite_sample *sample, Choice choice, Points *points)
 {
+	const Group middle = {UINT64_C(1) << 63, 0, false};
 	size_t		rows = 0;		/* since the last point */
 
 	for (size_t i = 0; i < sample->n;)
@@ -116,7 +118,7 @@ find_points(const renc_composite_sample *sample, Choice choice, Points *points)
 			rows += group.n;
 	}
 	if (points->n == 0)
-		add_point(points, &(Group) {UINT64_C(1) << 63, 0, false}, 0);
+		add_point(points, &middle, 0);
 }
 
 /* Gives codes to points and to the stretches between them; returns the last code. */

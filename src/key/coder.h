@@ -25,7 +25,8 @@
 
 #define RENCODER_CODER_STRINGS	1	/* renc_strings */
 #define RENCODER_CODER_AXES		2	/* bounds of points */
-#define RENCODER_CODER_COMPOSITE	3	/* renc_composite, and coders of its columns */
+#define RENCODER_CODER_COMPOSITE	3	/* renc_composite, and coders of its
+										 * columns */
 
 /* The largest coder of a column: 8 pages, read by each scan and by some inserts. */
 #define RENCODER_CODER_MAX_SIZE	(8 * RENCODER_PAYLOAD_SIZE)
@@ -67,8 +68,8 @@ typedef struct RencoderCoder
 	uint32		size;
 	const void *data;			/* verified: by CRC, and as "kind" tells how */
 	const struct renc_strings_memo *memo;	/* of strings, or NULL */
-	const struct RencoderCoder *column; /* COMPOSITE: those of its columns, without
-										 * "data" where they have none */
+	const struct RencoderCoder *column; /* COMPOSITE: those of its columns,
+										 * without "data" where they have none */
 } RencoderCoder;
 
 /*

@@ -43,9 +43,6 @@
 #define LARGE_PAGES		131072
 #define LATE_PART		20
 
-/* A coder of composite keys is trained anew if of so much of all rows it knew nothing like it. */
-#define OUTSIDE_PART	10
-
 /* A base run with so many times the rows of the table is worth making anew. */
 #define GONE_ROWS		1.1
 
@@ -395,24 +392,6 @@ make_one(Look *look, Relation heap, Chooser chooser, bool gives_way)
 	return result;
 }
 
-/* Are many composite keys outside of what the newest coder was trained on, by which they are? */
-static bool
-many_are_outside(const Look *look)
-{
-	uint32		newest = rencoder_is_composite(look->index) ?
-		rencoder_coder_newest_generation(look->index, 0) : 0;
-	double		outside = 0;
-
-	for (int i = 0; i < look->n && newest != 0; i++)
-	{
-		const RencoderSegment *s = &look->segment[i];
-
-		if (s->run != NULL && s->run->first.coder == newest)
-			outside += (double) s->run->outside * (s->to - s->from) / (s->run->to - s->run->from);
-	}
-	return outside * OUTSIDE_PART > count_base_rows(look);
-}
-
 /*
  * Sees to it that columns have coders that serve the table: where it has grown by this factor (0: in
  * any case), or got so many late keys that others may have come in the place of those that a coder
@@ -423,7 +402,8 @@ train_coders(const Look *look, Relation heap, double growth)
 {
 	Relation	index = look->index;
 	RencoderColumnCoders coders;
-	bool		due = growth == 0 || many_are_late(look) || many_are_outside(look);
+	bool		due = growth == 0 || many_are_late(look) ||
+		rencoder_columns_are_outgrown(index, &look->catalog);
 
 	if (!rencoder_key_any_coded(index) || !rencoder_choose_is_worth(index, look->nblocks) ||
 		!lock_maintainer(look))

@@ -368,7 +368,8 @@ static RencoderRunInfo
 copy_run_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept, int64 *npages,
 			  const char **fault)
 {
-	int			natts = rencoder_key_columns(index);	/* before a page is locked */
+	int			natts = rencoder_key_columns(index);	/* before a page is
+														 * locked */
 	RencoderRunInfo copy = NULL;
 	PGAlignedBlock room;
 	Buffer		buf;

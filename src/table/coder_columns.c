@@ -24,6 +24,9 @@
 /* Blocks looked at: 30,000 rows of some 100 bytes. */
 #define SAMPLED_BLOCKS	512
 
+/* A coder of composite keys is trained anew if so much of all rows lie outside of what it knows. */
+#define OUTSIDE_PART	10
+
 /*
  * A fixed one: the same table makes the same index.  Which blocks it chooses
  * is as good as random to whoever filled the table.
@@ -183,6 +186,25 @@ rencoder_columns_train_is_due(Relation heap, Relation index, double growth)
 
 	pfree(list);
 	return due;
+}
+
+bool
+rencoder_columns_are_outgrown(Relation index, const RencoderCatalog *catalog)
+{
+	uint32		newest = rencoder_is_composite(index) ? rencoder_coder_newest_generation(index, 0) : 0;
+	double		outside = 0;
+	double		rows = 0;
+
+	for (uint32 i = 0; i < catalog->n && newest != 0; i++)
+	{
+		const RencoderRunEntry *run = &catalog->entry[i];
+
+		if (run->state != RENCODER_RUN_LIVE || run->kind != RENCODER_RUN_BASE)
+			continue;
+		rows += (double) run->first.rows;
+		outside += run->first.coder == newest ? run->outside : 0;
+	}
+	return outside * OUTSIDE_PART > rows;
 }
 
 /* Has the owner said what is asked of the column, in keys of its newest coder? */

@@ -6,6 +6,7 @@
 #define RENCODER_CODER_COLUMNS_H
 
 #include "key/key.h"
+#include "store/catalog.h"
 #include "store/run_format.h"
 
 #include "nodes/execnodes.h"
@@ -53,6 +54,12 @@ extern bool rencoder_columns_check_coders(Relation index, int elevel);
  */
 extern bool rencoder_columns_train_is_due(Relation heap, Relation index, double growth);
 
+/*
+ * Of an index with composite keys: do many of them lie outside of what the newest coder, which made them, was
+ * trained on?
+ */
+extern bool rencoder_columns_are_outgrown(Relation index, const RencoderCatalog *catalog);
+
 /* Loads the coder of a column, palloc'd, for the maintainer: it must exist. */
 extern void rencoder_columns_load_coders(Relation index, int col, uint32 generation,
 										 RencoderColumnCoders *coders);
@@ -69,8 +76,9 @@ typedef struct RencoderCollector
 	RencoderKeySink sink;		/* the creator's to set, like what is above */
 	void	   *sink_arg;
 	MemoryContext row_context;	/* reset with each row */
-	RencoderRowFunctions functions[INDEX_MAX_KEYS]; /* of columns of keys; none
-													 * until the first row */
+	RencoderRowFunctions functions[INDEX_MAX_KEYS]; /* of columns of keys;
+													 * none until the first
+													 * row */
 } RencoderCollector;
 
 /* Memory comes from the current context. */

@@ -1,6 +1,6 @@
 /*
  * test_composite.c
- *		Composite keys: monotone over all keys, exhaustively of small domains, whatever was trained on.
+ *		Composite keys: codes rise with keys, whatever was trained on.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,8 @@ draw(Shape shape, int i)
 		case SKEWED:
 			return rnd_below(2) ? ZERO + rnd_below(30) * 1000 : rnd() >> 1;
 		case FLOATS:
-			return rnd_below(2) ? ZERO + (rnd() >> (1 + rnd_below(60))) : ZERO - 1 - (rnd() >> (1 + rnd_below(60)));
+			return rnd_below(2) ? ZERO + (rnd() >> (1 + rnd_below(60))) :
+				ZERO - 1 - (rnd() >> (1 + rnd_below(60)));
 		case SMALL:
 			return ZERO - 32768 + rnd_below(65536);
 		case ENDS:
@@ -179,7 +180,8 @@ count_misplaced(int col)
 		uint64_t	composite = 0;
 
 		for (int other = 0; other < (int) coder->n; other++)
-			composite |= (other == col ? code : coder->column[other].from) << renc_composite_shift(coder, other);
+			composite |= (other == col ? code : coder->column[other].from) <<
+				renc_composite_shift(coder, other);
 		wrong += renc_composite_code_in(coder, col, composite) != code;
 		wrong += shift + column->bits > 64;
 		wrong += renc_composite_is_outside(coder, composite) !=
@@ -230,7 +232,8 @@ test_shapes(void)
 	{
 		for (int b = 0; b < SHAPES; b++)
 		{
-			Shape		shape[RENC_COMPOSITE_MAX] = {a, b, (Shape) rnd_below(SHAPES), (Shape) rnd_below(SHAPES)};
+			Shape		shape[RENC_COMPOSITE_MAX] = {a, b, (Shape) rnd_below(SHAPES),
+			(Shape) rnd_below(SHAPES)};
 
 			for (int n = RENC_COMPOSITE_MIN; n <= RENC_COMPOSITE_MAX; n++)
 				wrong += test_columns(n, shape);
@@ -340,7 +343,8 @@ test_damage(void)
 			bytes[at] = was;
 		}
 	}
-	tap_ok(wrong == 0, "of %d damaged coders that were accepted %d keys have falling codes", accepted, wrong);
+	tap_ok(wrong == 0, "of %d damaged coders that were accepted %d keys have falling codes",
+		   accepted, wrong);
 	tap_ok(!renc_composite_valid(stored, sizeof(renc_composite) - 8), "half a coder is none");
 }
 
