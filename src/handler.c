@@ -25,6 +25,7 @@ _PG_init(void)
 {
 	rencoder_options_init();
 	rencoder_scan_recheck_init();
+	rencoder_cost_order_init();
 }
 
 /*

@@ -214,6 +214,50 @@ timestamp2timestamptz_opt_overflow(Timestamp timestamp, int *overflow)
 #define rencoder_finish_tupdesc(desc) ((void) (desc))
 #endif
 
+/*
+ * What is to be called with each table of a query, once its indexes are known to the planner.  19: the
+ * hook is of all relations, and has another name.
+ */
+#include "optimizer/plancat.h"
+#if PG_VERSION_NUM >= 190000
+#include "optimizer/pathnode.h"
+#define RENCODER_RELATION_HOOK(function) \
+static build_simple_rel_hook_type next_relation_hook = NULL; \
+\
+static void \
+call_relation_hook(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte) \
+{ \
+	if (next_relation_hook != NULL) \
+		next_relation_hook(root, rel, rte); \
+	function(rel); \
+} \
+\
+static void \
+rencoder_set_relation_hook(void) \
+{ \
+	next_relation_hook = build_simple_rel_hook; \
+	build_simple_rel_hook = call_relation_hook; \
+}
+#else
+#define RENCODER_RELATION_HOOK(function) \
+static get_relation_info_hook_type next_relation_hook = NULL; \
+\
+static void \
+call_relation_hook(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel) \
+{ \
+	if (next_relation_hook != NULL) \
+		next_relation_hook(root, relid, inhparent, rel); \
+	function(rel); \
+} \
+\
+static void \
+rencoder_set_relation_hook(void) \
+{ \
+	next_relation_hook = get_relation_info_hook; \
+	get_relation_info_hook = call_relation_hook; \
+}
+#endif
+
 /* 16: summarizing index AMs. */
 #if PG_VERSION_NUM >= 160000
 #define RENCODER_HAVE_SUMMARIZING 1

@@ -35,6 +35,7 @@
 #define FALSE_PAGES_TOGETHER	1.0
 
 bool		rencoder_enable_scan = true;
+bool		rencoder_enable_ordered_scan = true;
 bool		rencoder_enable_facts = true;
 int			rencoder_sample_rate = RENCODER_DEFAULT_SAMPLE_RATE;
 int			rencoder_max_workers = RENCODER_DEFAULT_MAX_WORKERS;
@@ -99,6 +100,14 @@ rencoder_options_init(void)
 							 "Enables the planner's use of rencoder indexes.",
 							 NULL,
 							 &rencoder_enable_scan,
+							 true,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("rencoder.enable_ordered_scan",
+							 "Enables the planner's use of the order of rencoder indexes.",
+							 NULL,
+							 &rencoder_enable_ordered_scan,
 							 true,
 							 PGC_USERSET,
 							 GUC_EXPLAIN,

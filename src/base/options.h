@@ -60,6 +60,9 @@ typedef struct RencoderOptions
 /* rencoder.enable_scan */
 extern bool rencoder_enable_scan;
 
+/* rencoder.enable_ordered_scan: is the planner told of the order of indexes? */
+extern bool rencoder_enable_ordered_scan;
+
 /* rencoder.enable_facts: are they made and heeded? */
 extern bool rencoder_enable_facts;
 

@@ -269,7 +269,8 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	 * learn from.
 	 */
 	if (!rencoder_enable_scan || path->indexinfo->hypothetical ||
-		(path->indexclauses == NIL && path->indexinfo->indpred == NIL))
+		(path->path.pathkeys != NIL && path->path.pathtype == T_IndexOnlyScan) ||
+		(path->path.pathkeys == NIL && path->indexclauses == NIL && path->indexinfo->indpred == NIL))
 	{
 		/* Without a look at the index, which may be damaged. */
 		*indexStartupCost = 0;
@@ -290,7 +291,9 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	p.rows = rencoder_cost_rows(&p, p.quals);
 	for (int col = 0; col < p.ncolumns; col++)
 	{
-		if (p.column[col].keys)
+		if (p.path->path.pathkeys != NIL && p.column[col].indexed == NULL)
+			p.column[col].indexed = list_nth_node(TargetEntry, p.index->indextlist, col)->expr;
+		if (p.column[col].keys || p.path->path.pathkeys != NIL)
 			p.column[col].correlation = column_correlation(&p, col, kept);
 		p.correlation = Max(p.correlation, fabs(p.column[col].correlation));
 	}

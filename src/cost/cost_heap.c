@@ -11,6 +11,7 @@
 
 #include "access/brin.h"
 #include "access/genam.h"
+#include "access/stratnum.h"
 #include "access/sysattr.h"
 #include "catalog/pg_am.h"
 #include "optimizer/cost.h"
@@ -19,6 +20,7 @@
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
+#include "scan/ordered_scan.h"
 #include "scan/plain_scan.h"
 
 /* Work for a page that is in memory: as btree has it. */
@@ -501,6 +503,58 @@ plain_correlation(const RencoderCostPath *p, const HeapCosts *heap, const Rencod
 	return sqrt(Min((most - target) / (most - least), 1));
 }
 
+/* Does a comparison with = leave one value, whose rows come in any order? */
+static bool
+asks_one_value(const RencoderCostPath *p)
+{
+	ListCell   *lc;
+
+	foreach(lc, p->column[0].quals)
+	{
+		const Expr *clause = lfirst_node(RestrictInfo, lc)->clause;
+
+		if (IsA(clause, OpExpr) &&
+			get_op_opfamily_strategy(((const OpExpr *) clause)->opno, p->index->opfamily[0]) ==
+			BTEqualStrategyNumber)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A scan in order fetches each row twice, and sorts it beside those of its slice.  What no run covers
+ * it reads before the first one.  All else is as a btree has it.
+ */
+static void
+report_in_order(const RencoderCostPath *p, const HeapCosts *heap, RencoderCostReport *report)
+{
+	double		rows = clamp_row_est(p->rows);
+	double		slice = Min(RENCODER_ORDERED_FIRST_ENTRIES / rows, 1);
+	double		tail = p->runs.uncovered / Max(p->loop_count, 1);
+	double		visited = Max(p->heap_pages - p->runs.uncovered - heap_pages_of_rows(heap, rows), 0);
+	Cost		begin = begin_cost(p) + tail * heap->seq_page_cost +
+		p->runs.uncovered * rencoder_cost_rows_per_page(p) * cpu_operator_cost +
+		tail * rencoder_cost_rows_per_page(p) * cpu_tuple_cost;
+	Cost		search = index_pages_cost(p) - begin_cost(p) + p->run_entries * cpu_index_tuple_cost;
+
+	if (p->path->indexclauses == NIL)
+	{
+		search += p->runs.column[0].leaves * heap->random_page_cost +
+			p->runs.column[0].entries * cpu_index_tuple_cost;
+		visited = 0;
+	}
+	search += visited * heap->random_page_cost +
+		Max(p->heap_rows - p->runs.uncovered * rencoder_cost_rows_per_page(p), rows) *
+		(heap->cpu_per_row + ONE_BY_ONE_TUPLES * cpu_tuple_cost) +
+		rows * log2(rows + 1) * cpu_operator_cost;
+	report->selectivity = Min(rows / heap->rows, 1);
+	report->correlation = p->column[0].correlation;
+	if (p->rival.kind == RENCODER_RIVAL_EXACT)
+		report->correlation *= p->rival.correlation;
+	report->startup = begin + search * slice;
+	report->total = begin + search;
+}
+
 RencoderCostReport
 rencoder_cost_report(const RencoderCostPath *p)
 {
@@ -514,6 +568,11 @@ rencoder_cost_report(const RencoderCostPath *p)
 	Cost		seen;
 
 	heap_costs_init(p, &heap);
+	if (p->path->path.pathkeys != NIL && !asks_one_value(p))
+	{
+		report_in_order(p, &heap, &report);
+		return report;
+	}
 
 	search = index_pages_cost(p) + p->run_entries * cpu_index_tuple_cost;
 	index = search + p->heap_pages * OPERATORS_PER_BITMAP_PAGE * cpu_operator_cost;

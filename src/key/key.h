@@ -192,7 +192,8 @@ typedef struct RencoderQuery
 {
 	bool		empty;			/* contradictory: no row can match */
 	bool		restricted;		/* any column asked for anything */
-	bool		unknown;		/* rencoder_key_make_query_of_keys() */
+	bool		of_keys;		/* rencoder_key_make_query_of_keys() */
+	bool		unknown;		/* likewise */
 	int			natts;
 	Relation	index;
 	const ScanKeyData *keys;	/* as given */
@@ -316,7 +317,26 @@ extern const RencoderKeySet *rencoder_key_get_set(RencoderQuery *query, int col,
 /* That of the newest generation that the query was coded by so far; reads nothing.  NULL if by none. */
 extern const RencoderKeySet *rencoder_key_newest_set(const RencoderQuery *query, int col);
 
+/*
+ * Leaves of what the query asks of a column only the keys lo .. hi by a generation of its coder, and
+ * neither nulls nor, of other generations, anything less than before.  False: there are none, or the
+ * coder is missing, which a scan says.
+ */
+extern bool rencoder_key_clip(RencoderQuery *query, int col, uint32 generation, uint64 lo, uint64 hi);
+
 /* Does the operator class of any column want a coder? */
 extern bool rencoder_key_any_coded(Relation index);
+
+/* ---- Order (key_order.c) ---- */
+
+/*
+ * Do the keys of a column come in the order that a family of btree has for its type?  That family,
+ * or InvalidOid.
+ */
+extern Oid	rencoder_key_order_family(Relation index, int col);
+
+/* No other value than this one has its key, which is by "coder". */
+extern bool rencoder_key_is_exact(Relation index, int col, Datum value, const RencoderCoder *coder,
+								  uint64 key);
 
 #endif							/* RENCODER_KEY_H */

@@ -409,7 +409,7 @@ make_scan_key_set(RencoderQuery *query, int col, uint32 generation,
 		apply_scan_keys(query, col, coder);
 
 	/* What the keys of a query of keys are by another coder nobody knows. */
-	if (query->nkeys == 0)
+	if (query->of_keys)
 	{
 		query->unknown = keys.by_intervals = true;
 		rencoder_intervals_add(&keys.intervals, PG_UINT64_MAX, PG_UINT64_MAX);
@@ -419,6 +419,13 @@ make_scan_key_set(RencoderQuery *query, int col, uint32 generation,
 	if (keys.by_boxes && keys.boxes.n == 0 && !keys.not_keyless)
 		rencoder_boxes_add(&keys.boxes, RENC_AXIS_NAN, RENC_AXIS_NAN,
 						   RENC_AXIS_NAN, RENC_AXIS_NAN);
+
+	/* No comparison: it was clipped by another coder. */
+	if (!keys.by_boxes && !keys.by_intervals)
+	{
+		keys.by_intervals = true;
+		rencoder_intervals_add(&keys.intervals, 0, PG_UINT64_MAX);
+	}
 	return make_key_set(generation, &keys);
 }
 
@@ -535,7 +542,36 @@ rencoder_key_make_query_of_keys(Relation index, int col, uint32 generation, uint
 	else
 		rencoder_intervals_add(&keys.intervals, lo, hi);
 	memset(query->column, 0, sizeof(query->column));
-	query->restricted = query->column[col].has_keys = true;
+	query->of_keys = query->restricted = query->column[col].has_keys = true;
 	query->column[col].keysets = list_make1(make_key_set(generation, &keys));
 	return query;
+}
+
+bool
+rencoder_key_clip(RencoderQuery *query, int col, uint32 generation, uint64 lo, uint64 hi)
+{
+	RencoderColumnQuery *q = &query->column[col];
+	const RencoderKeySet *all = NULL;
+	KeyLists	keys = {.by_intervals = true};
+	MemoryContext old;
+
+	if (q->has_keys)
+	{
+		all = rencoder_key_get_set(query, col, generation);
+		if (all == NULL || all->none)
+			return false;
+	}
+	old = MemoryContextSwitchTo(query->context);
+	rencoder_intervals_add(&keys.intervals, lo, hi);
+	if (all != NULL)
+	{
+		RencoderIntervals asked = {unconstify(renc_interval *, all->cover.interval), all->cover.n, all->cover.n};
+
+		rencoder_intervals_intersect(&keys.intervals, &asked);
+	}
+	q->has_keys = true;
+	q->wants_null = q->wants_values = false;
+	q->keysets = list_make1(make_key_set(generation, &keys));
+	MemoryContextSwitchTo(old);
+	return keys.intervals.n > 0;
 }

@@ -364,6 +364,13 @@ extern const char *renc_run_rank_about(const renc_run *run, renc_run_read read, 
 									   renc_interval interval, int level, double *least,
 									   double *most);
 
+/*
+ * The other way round: the least and the greatest key that the entry with so many before it may have.
+ * NULL, or what is wrong.
+ */
+extern const char *renc_run_select(const renc_run *run, renc_run_read read, void *arg, uint64_t before,
+								   uint64_t *lo, uint64_t *hi);
+
 /* ---- Verifier: any bytes ---- */
 
 /* What a leaf that is in order says of itself. */

@@ -1,6 +1,7 @@
 /*
  * renc_run_rank.c
- *		How many entries of a run a search reads before a bound of an interval.
+ *		How many entries of a run a search reads before a bound of an interval, and which entry has so
+ *		many before it.
  *
  * Inner pages say how many lie before a leaf, heads of blocks how many lie before a block.  In the
  * block they are counted.  A search reads all of the cell that holds the bound.
@@ -131,4 +132,69 @@ renc_run_rank_about(const renc_run *run, renc_run_read read, void *arg, renc_int
 	*least = hi[0] > lo[1] ? hi[0] - lo[1] : 0;
 	*most = hi[1] > lo[0] ? hi[1] - lo[0] : 0;
 	return wrong;
+}
+
+/* Entry "i" of a leaf. */
+static const char *
+select_in_leaf(const renc_run *run, const uint8_t *page, uint64_t i, uint64_t *lo, uint64_t *hi)
+{
+	uint64_t	cell[RENC_RUN_MAX_BLOCK];
+	uint32_t	pages[RENC_RUN_MAX_BLOCK];
+	renc_run_found found = {.cell = cell,.page = pages};
+	renc_interval all = {0, UINT64_MAX};
+	renc_run_leaf leaf;
+	renc_run_block block = {0};
+	const char *wrong = renc_run_open_leaf(&leaf, page, run);
+
+	for (uint32_t j = 0; wrong == NULL && j < leaf.nblocks; j++)
+	{
+		wrong = renc_run_open_block(&block, &leaf, j);
+		if (wrong != NULL || i < block.n)
+			break;
+		i -= block.n;
+	}
+	if (wrong == NULL && i >= block.n)
+		return "a leaf has fewer entries than pages above it say";
+	if (wrong == NULL)
+		wrong = renc_run_scan_block(&block, &all, 1, &found);
+	if (wrong != NULL)
+		return wrong;
+	if (i >= found.n)
+		return "a block has fewer entries than it says";
+	*lo = cell[i] << block.width > block.separator ? cell[i] << block.width : block.separator;
+	*hi = renc_run_ceiling(cell[i] << block.width, block.width);
+	return NULL;
+}
+
+const char *
+renc_run_select(const renc_run *run, renc_run_read read, void *arg, uint64_t before, uint64_t *lo,
+				uint64_t *hi)
+{
+	uint32_t	number = run->root;
+	renc_run_step step;
+
+	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)
+		return "the level of the root is not valid";
+	for (int level = run->level;; level--)
+	{
+		const uint8_t *page = read(arg, number, level);
+		const char *wrong;
+		uint32_t	child = 0;
+
+		if (page == NULL)
+			return "it cannot be read";
+		if (level == 0)
+		{
+			uint64_t	above = run->level == 0 ? 0 : renc_run_entries_before_child(&step, step.slot);
+
+			return select_in_leaf(run, page, before - above, lo, hi);
+		}
+		wrong = renc_run_open_inner(&step, page, run->payload, level);
+		if (wrong != NULL)
+			return wrong;
+		while (child + 1 < step.n && renc_run_entries_before_child(&step, child + 1) <= before)
+			child++;
+		step.slot = child;
+		number = renc_run_child_page(&step, child);
+	}
 }

@@ -74,7 +74,7 @@ take_list(renc_stretches *list)
 
 void
 rencoder_candidates_find(Relation index, RencoderQuery *query, Snapshot snapshot,
-						 RencoderCopies *copies, RencoderEarlyEnd *early, bool inspects,
+						 RencoderCopies *copies, RencoderEarlyEnd *early, int flags,
 						 RencoderCandidates *candidates)
 {
 	RencoderCopies own;
@@ -93,7 +93,7 @@ rencoder_candidates_find(Relation index, RencoderQuery *query, Snapshot snapshot
 	rencoder_copies_begin(copies, index, snapshot, &candidates->index_pages);
 	candidates->nblocks = copies->nblocks;
 	scan = rencoder_run_scan_begin(index, query, snapshot, copies);
-	scan->inspects = inspects;
+	scan->inspects = (flags & RENCODER_FIND_INSPECTS) != 0;
 	rencoder_run_scan_search(scan, early);
 	candidates->index_pages += scan->npages;
 	if (early != NULL && early->broken_off)
@@ -107,7 +107,8 @@ rencoder_candidates_find(Relation index, RencoderQuery *query, Snapshot snapshot
 		candidates->rows = take_list(&scan->asked[0].base);
 		renc_stretches_add_all(&candidates->rows, common_rows(scan, false));
 		renc_stretches_add_all(&candidates->rows, &scan->pending);
-		add_uncovered_pages(copies, candidates);
+		if ((flags & RENCODER_FIND_COVERED) == 0)
+			add_uncovered_pages(copies, candidates);
 	}
 	renc_stretches_finish(&candidates->rows);
 	rencoder_run_scan_end(scan);

@@ -61,6 +61,15 @@ rencoder_plain_scan_rewind(RencoderPlainScan *plain)
 }
 
 void
+rencoder_plain_scan_take(RencoderPlainScan *plain, const renc_stretches *rows)
+{
+	rencoder_plain_scan_rewind(plain);
+	plain->begun = true;
+	plain->early.broken_off = false;
+	rencoder_plain_scan_end_search(plain, rows);
+}
+
+void
 rencoder_plain_scan_end(RencoderPlainScan *plain)
 {
 	renc_stretches_end(&plain->list);
@@ -198,51 +207,4 @@ rencoder_plain_scan_next(RencoderPlainScan *plain, IndexScanDesc scan)
 	if (plain->complete)
 		clear_plain_lists(plain);
 	return false;
-}
-
-RencoderPlainCheck *
-rencoder_plain_check_begin(Relation heap, Relation index)
-{
-	RencoderPlainCheck *check = palloc(sizeof(RencoderPlainCheck));
-
-	check->estate = CreateExecutorState();
-	check->slot = table_slot_create(heap, NULL);
-	check->predicate = ExecPrepareQual(RelationGetIndexPredicate(index), check->estate);
-	check->fetch = rencoder_index_fetch_begin(heap);
-	return check;
-}
-
-bool
-rencoder_plain_check_passes(RencoderPlainCheck *check, Snapshot snapshot, ItemPointer tid)
-{
-	ExprContext *context = GetPerTupleExprContext(check->estate);
-	ItemPointerData row = *tid;
-	bool		again = false;
-	bool		passes = false;
-
-	/* Of several versions, as other than MVCC snapshots see, one is enough. */
-	do
-	{
-		ItemPointerData version = row;
-		bool		all_dead = false;
-
-		if (!table_index_fetch_tuple(check->fetch, &version, snapshot, check->slot, &again, &all_dead))
-			break;
-		context->ecxt_scantuple = check->slot;
-		passes = ExecQual(check->predicate, context);
-		ResetExprContext(context);
-		ExecClearTuple(check->slot);
-		row = version;
-	} while (!passes && again);
-	table_index_fetch_reset(check->fetch);
-	return passes;
-}
-
-void
-rencoder_plain_check_end(RencoderPlainCheck *check)
-{
-	table_index_fetch_end(check->fetch);
-	ExecDropSingleTupleTableSlot(check->slot);
-	FreeExecutorState(check->estate);
-	pfree(check);
 }

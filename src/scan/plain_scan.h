@@ -20,8 +20,6 @@
 
 #include "access/htup_details.h"
 #include "access/relscan.h"
-#include "executor/executor.h"
-#include "utils/snapshot.h"
 
 #include "run/renc_stretches.h"
 #include "scan/candidates.h"
@@ -63,6 +61,9 @@ extern void rencoder_plain_scan_init(RencoderPlainScan *plain);
 /* Begins anew: nothing was handed out. */
 extern void rencoder_plain_scan_rewind(RencoderPlainScan *plain);
 
+/* Begins a list anew that is no search's: what was handed out does not matter. */
+extern void rencoder_plain_scan_take(RencoderPlainScan *plain, const renc_stretches *rows);
+
 /* Frees memory. */
 extern void rencoder_plain_scan_end(RencoderPlainScan *plain);
 
@@ -78,30 +79,5 @@ extern void rencoder_plain_scan_end_search(RencoderPlainScan *plain, const renc_
  * pages of the table of which rows are not told.  Locks: such a page share, released.
  */
 extern bool rencoder_plain_scan_next(RencoderPlainScan *plain, IndexScanDesc scan);
-
-/*
- * Rows that must be looked at before they are handed out.  PostgreSQL takes each row that an index
- * hands out for one that is in the index.  What it rechecks is the conditions alone: not the
- * predicate of a partial index, and in an index-only scan not even whether there is a row.  A bitmap
- * is rechecked by the predicate, too.
- */
-typedef struct RencoderPlainCheck
-{
-	EState	   *estate;
-	ExprState  *predicate;		/* NULL: none */
-	TupleTableSlot *slot;
-	struct IndexFetchTableData *fetch;
-} RencoderPlainCheck;
-
-/* In the current memory context and for the current resource owner. */
-extern RencoderPlainCheck *rencoder_plain_check_begin(Relation heap, Relation index);
-
-/*
- * Does the snapshot see a row there that satisfies the index's predicate?  Locks: its page share,
- * released; no pin is kept.  Errors: those of the predicate.
- */
-extern bool rencoder_plain_check_passes(RencoderPlainCheck *check, Snapshot snapshot, ItemPointer tid);
-
-extern void rencoder_plain_check_end(RencoderPlainCheck *check);
 
 #endif							/* RENCODER_PLAIN_SCAN_H */

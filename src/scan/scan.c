@@ -14,7 +14,9 @@
 
 #include "base/workspace.h"
 #include "design/sample_record.h"
+#include "scan/ordered_scan.h"
 #include "scan/plain_scan.h"
+#include "scan/row_fetch.h"
 #include "scan/scan_stats.h"
 
 typedef struct OwnScan
@@ -29,9 +31,11 @@ typedef struct OwnScan
 	int64		tail;			/* pages read behind the frontier, likewise */
 	RencoderCandidates found;	/* by the last search, but for the rows */
 	int64		index_pages;	/* read since the scan began, in all searches */
+	RencoderOrderedScan *order; /* NULL: rows may come in any order */
 	RencoderPlainScan *plain;	/* NULL: no row was asked for */
+	bool		begun;			/* was a row asked for since the last rescan? */
 	bool		counted;		/* is the plain scan, since it began? */
-	RencoderPlainCheck *check;	/* of its rows, or NULL */
+	RencoderRowFetch *check;	/* of its rows, or NULL */
 } OwnScan;
 
 IndexScanDesc
@@ -108,7 +112,8 @@ usable_copies(IndexScanDesc scan)
 
 	if (now == NULL)
 		return NULL;
-	if (state->scanned && state->copies == NULL && (state->plain == NULL || !state->plain->begun))
+	if (state->copies == NULL &&
+		(state->order != NULL || (state->scanned && (state->plain == NULL || !state->plain->begun))))
 	{
 		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
 
@@ -127,16 +132,13 @@ usable_copies(IndexScanDesc scan)
 }
 
 /*
- * Searches for what the scan keys ask, in the memory of the workspace, which is lent until
- * end_scan_search(). "plain" wants rows one by one, or is NULL. NULL: no row can satisfy the keys.
+ * Makes a query of the scan keys, in the memory of the workspace, which is lent until
+ * end_scan_search().
  */
 static RencoderQuery *
-begin_scan_search(IndexScanDesc scan, RencoderPlainScan *plain)
+begin_scan_search(IndexScanDesc scan, const RencoderCopies *copies)
 {
-	Relation	index = scan->indexRelation;
 	OwnScan    *state = (OwnScan *) scan->opaque;
-	RencoderEarlyEnd *early;
-	RencoderCopies *copies;
 	RencoderQuery *query;
 
 	/* The executor keeps one context for all rescans of a join. */
@@ -146,17 +148,31 @@ begin_scan_search(IndexScanDesc scan, RencoderPlainScan *plain)
 	else
 		rencoder_workspace_borrow_again(state->workspace);
 	MemoryContextSwitchTo(state->workspace->context);
-	copies = usable_copies(scan);
-	early = plain == NULL ? NULL : rencoder_plain_scan_begin_search(plain);
-	query = rencoder_key_make_query(index, scan->keyData, scan->numberOfKeys);
+	query = rencoder_key_make_query(scan->indexRelation, scan->keyData, scan->numberOfKeys);
 	if (copies != NULL)
 		query->coders = state->coders;
+	return query;
+}
+
+/*
+ * Begins a search and does it. "plain" wants rows one by one, or is NULL.  NULL: no row can satisfy
+ * the keys.
+ */
+static RencoderQuery *
+search_scan(IndexScanDesc scan, RencoderPlainScan *plain)
+{
+	OwnScan    *state = (OwnScan *) scan->opaque;
+	RencoderCopies *copies = usable_copies(scan);
+	RencoderEarlyEnd *early = plain == NULL ? NULL : rencoder_plain_scan_begin_search(plain);
+	RencoderQuery *query = begin_scan_search(scan, copies);
+
 	if (query->empty)
 		return NULL;
 
 	/* One search, for all elements of all arrays. */
 	rencoder_count_search(scan);
-	rencoder_candidates_find(index, query, scan->xs_snapshot, copies, early, false, &state->found);
+	rencoder_candidates_find(scan->indexRelation, query, scan->xs_snapshot, copies, early, 0,
+							 &state->found);
 	state->index_pages += state->found.index_pages;
 	return query;
 }
@@ -179,7 +195,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	int64		nrows = 0;
 
 	pgstat_count_index_scan(scan->indexRelation);
-	query = begin_scan_search(scan, NULL);
+	query = search_scan(scan, NULL);
 	if (query != NULL)
 	{
 		renc_stretches_cursor cursor = {0};
@@ -215,7 +231,7 @@ search_scan_rows(IndexScanDesc scan)
 
 	if (!plain->begun)
 		pgstat_count_index_scan(scan->indexRelation);
-	query = begin_scan_search(scan, plain);
+	query = search_scan(scan, plain);
 	if (query == NULL)
 		plain->complete = true;
 	else
@@ -227,13 +243,40 @@ search_scan_rows(IndexScanDesc scan)
 	end_scan_search(scan, caller);
 }
 
+/* Searches the next slice of rows that are to be in order; false: there is none. */
+static bool
+search_ordered_rows(IndexScanDesc scan, ScanDirection direction)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	OwnScan    *state = (OwnScan *) scan->opaque;
+	RencoderSliceFound result;
+
+	do
+	{
+		RencoderCopies *copies = usable_copies(scan);
+		RencoderQuery *query;
+
+		rencoder_ordered_scan_prepare(state->order, scan, copies, &state->index_pages);
+		query = begin_scan_search(scan, copies);
+		rencoder_count_search(scan);
+		result = query->empty ? RENCODER_SLICE_NONE :
+			rencoder_ordered_scan_search(state->order, scan, direction, query, copies, &state->found);
+		state->index_pages += query->empty ? 0 : state->found.index_pages;
+		end_scan_search(scan, caller);
+	} while (result == RENCODER_SLICE_AGAIN ||
+			 (result == RENCODER_SLICE_FOUND && !rencoder_ordered_scan_sort(state->order, scan)));
+	return result == RENCODER_SLICE_FOUND;
+}
+
 /* Counts what a plain scan has visited so far: it is over, whether it came to its end or not. */
 static void
 count_plain_scan(IndexScanDesc scan)
 {
 	OwnScan    *state = (OwnScan *) scan->opaque;
 
-	if (state->plain != NULL && state->plain->begun && !state->counted)
+	if (state->order != NULL && state->begun && !state->counted)
+		count_scan(state, rencoder_ordered_scan_pages(state->order));
+	else if (state->plain != NULL && state->plain->begun && !state->counted)
 		count_scan(state, state->plain->pages);
 	state->counted = true;
 }
@@ -248,7 +291,7 @@ begin_plain_scan(IndexScanDesc scan)
 	state->plain = palloc(sizeof(RencoderPlainScan));
 	rencoder_plain_scan_init(state->plain);
 	if (scan->xs_want_itup || RelationGetIndexPredicate(index) != NIL)
-		state->check = rencoder_plain_check_begin(scan->heapRelation, index);
+		state->check = rencoder_row_fetch_begin(scan->heapRelation, index);
 	if (scan->xs_want_itup)
 	{
 		Datum		values[INDEX_MAX_KEYS] = {0};
@@ -265,23 +308,60 @@ begin_plain_scan(IndexScanDesc scan)
 	MemoryContextSwitchTo(caller);
 }
 
-/* Rows come in no order, and forward only. */
+/* The next row in order. */
+static bool
+get_ordered_tuple(IndexScanDesc scan, ScanDirection direction)
+{
+	OwnScan    *state = (OwnScan *) scan->opaque;
+
+	if (!state->begun)
+		pgstat_count_index_scan(scan->indexRelation);
+	state->begun = true;
+	while (!rencoder_ordered_scan_next(state->order, scan))
+	{
+		if (!search_ordered_rows(scan, direction))
+			return false;
+	}
+	return true;
+}
+
+/* Is the order of rows that this scan wants to be that of the index? */
+static void
+begin_tuples(IndexScanDesc scan)
+{
+	OwnScan    *state = (OwnScan *) scan->opaque;
+
+	if (state->order == NULL && state->plain == NULL && rencoder_ordered_scan_is_wanted(scan))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(GetMemoryChunkContext(state));
+
+		state->order = rencoder_ordered_scan_begin(scan);
+		MemoryContextSwitchTo(caller);
+	}
+	else if (state->order == NULL && state->plain == NULL)
+		begin_plain_scan(scan);
+}
+
+/* Rows come in order if the planner may think so, else forward only. */
 bool
 rencodergettuple(IndexScanDesc scan, ScanDirection direction)
 {
 	OwnScan    *state = (OwnScan *) scan->opaque;
 
-	if (!ScanDirectionIsForward(direction))
-		elog(ERROR, "rencoder indexes scan forward only");
-	if (state->plain == NULL)
-		begin_plain_scan(scan);
+	begin_tuples(scan);
 	scan->xs_recheck = true;
+	if (state->order != NULL)
+		return get_ordered_tuple(scan, direction);
 	for (;;)
 	{
 		if (rencoder_plain_scan_next(state->plain, scan))
 		{
-			if (state->check == NULL ||
-				rencoder_plain_check_passes(state->check, scan->xs_snapshot, &scan->xs_heaptid))
+			bool		passes = state->check == NULL ||
+				rencoder_row_fetch(state->check, scan->xs_snapshot, &scan->xs_heaptid);
+
+			if (state->check != NULL)
+				rencoder_row_fetch_release(state->check);
+			if (passes)
 				return true;
 		}
 		else if (!state->plain->complete)
@@ -300,9 +380,11 @@ rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
 	OwnScan    *state = (OwnScan *) scan->opaque;
 
 	count_plain_scan(scan);
-	state->counted = false;
+	state->begun = state->counted = false;
 	if (state->plain != NULL)
 		rencoder_plain_scan_rewind(state->plain);
+	if (state->order != NULL)
+		rencoder_ordered_scan_rewind(state->order);
 	if (keys && scan->numberOfKeys > 0)
 		memmove(scan->keyData, keys, scan->numberOfKeys * sizeof(ScanKeyData));
 }
@@ -314,7 +396,9 @@ rencoderendscan(IndexScanDesc scan)
 
 	count_plain_scan(scan);
 	if (state->check != NULL)
-		rencoder_plain_check_end(state->check);
+		rencoder_row_fetch_end(state->check);
+	if (state->order != NULL)
+		rencoder_ordered_scan_end(state->order);
 	if (state->plain != NULL)
 	{
 		rencoder_plain_scan_end(state->plain);

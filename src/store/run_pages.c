@@ -554,7 +554,7 @@ rencoder_run_reader_prefetch(RencoderRunReader *reader, renc_run_search *search,
 							 const RencoderPrefetch *prefetch)
 {
 	reader->prefetch = prefetch;
-	if (prefetch->distance > 0)
+	if (search != NULL && prefetch->distance > 0)
 		renc_run_search_look_ahead(search, expect_run_page, prefetch->distance);
 }
 

@@ -121,8 +121,8 @@ extern bool rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
 extern const uint8_t *rencoder_run_reader_read(void *arg, uint32_t page, int level);
 
 /*
- * Has the pages fetched that a search which has just begun will come to, as far as "prefetch"
- * says, which must outlive it, and inner pages kept.
+ * Has inner pages kept, and the pages fetched that a search which has just begun, or is NULL, will come
+ * to, as far as "prefetch" says, which must outlive it.
  */
 extern void rencoder_run_reader_prefetch(RencoderRunReader *reader, renc_run_search *search,
 										 const RencoderPrefetch *prefetch);

@@ -1,0 +1,63 @@
+/*
+ * cost_order.c
+ *		Telling the planner which indexes have an order.
+ *
+ * The access method says of itself that it has none (amcanorder): then what PostgreSQL does with
+ * operators of families that have order is as if this access method were not there, and whoever sets
+ * the hook and does not call this one takes the order away, which costs time only.  An index whose keys
+ * are in the order of its type gets the family of btree that has the same operators.  It has them
+ * ascending, with nulls behind.
+ */
+#include "cost/cost.h"
+
+#include "access/genam.h"
+#include "optimizer/plancat.h"
+#include "utils/rel.h"
+
+#include "base/options.h"
+#include "key/key.h"
+
+/* Sets the order of an index of the table, if it has one. */
+static void
+offer_index_order(IndexOptInfo *info)
+{
+	Relation	index = index_open(info->indexoid, NoLock);
+	Oid			family = InvalidOid;
+
+	/* Matrices know no order. */
+	if (info->nkeycolumns == 1 && rencoder_options_use_runs(index))
+		family = rencoder_key_order_family(index, 0);
+	if (OidIsValid(family))
+	{
+		info->sortopfamily = palloc(sizeof(Oid));
+		info->sortopfamily[0] = family;
+		info->reverse_sort = palloc0(sizeof(bool));
+		info->nulls_first = palloc0(sizeof(bool));
+	}
+	index_close(index, NoLock);
+}
+
+/* The planner holds a lock on each index of the table. */
+static void
+offer_order(RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	if (!rencoder_enable_scan || !rencoder_enable_ordered_scan)
+		return;
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *info = lfirst_node(IndexOptInfo, lc);
+
+		if ((void *) info->amcostestimate == (void *) rencodercostestimate && !info->hypothetical)
+			offer_index_order(info);
+	}
+}
+
+RENCODER_RELATION_HOOK(offer_order)
+
+void
+rencoder_cost_order_init(void)
+{
+	rencoder_set_relation_hook();
+}

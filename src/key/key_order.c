@@ -1,0 +1,40 @@
+/*
+ * key_order.c
+ *		Which columns have keys in the order of their type, and which keys are exact.
+ */
+#include "key/key.h"
+
+#include "access/stratnum.h"
+#include "utils/lsyscache.h"
+
+Oid
+rencoder_key_order_family(Relation index, int col)
+{
+	Oid			family = index->rd_opfamily[col];
+	Oid			type = index->rd_opcintype[col];
+	Oid			less = get_opfamily_member(family, type, type, BTLessStrategyNumber);
+	Oid			btree;
+	Oid			btree_type;
+	int16		strategy;
+
+	/* With support function 6 keys are in an order of their own. */
+	if (!OidIsValid(less) || OidIsValid(get_opfamily_proc(family, type, type, RENCODER_PROC_ORDER)) ||
+		!rencoder_key_can_use_operator(family, type, BTLessStrategyNumber, type,
+									   index->rd_indcollation[col]) ||
+		!get_ordering_op_properties(less, &btree, &btree_type, &strategy) ||
+		btree_type != type || strategy != BTLessStrategyNumber)
+		return InvalidOid;
+	return btree;
+}
+
+bool
+rencoder_key_is_exact(Relation index, int col, Datum value, const RencoderCoder *coder, uint64 key)
+{
+	RencoderBound bound = {.coder = coder,.lt = key,.le = key,.ge = key,.gt = key};
+
+	if (!OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_BOUND)))
+		return false;
+	FunctionCall2Coll(index_getprocinfo(index, col + 1, RENCODER_PROC_BOUND),
+					  index->rd_indcollation[col], value, PointerGetDatum(&bound));
+	return (bound.nothing_lt || bound.lt < key) && (bound.nothing_gt || bound.gt > key);
+}

@@ -1,0 +1,84 @@
+/*
+ * ordered_scan.h
+ *		Handing out rows in the order of the index's column.
+ *
+ * The keys asked for are cut into slices, in the order wanted.  The rows of a slice are found as any
+ * scan finds them, fetched, and sorted by their values; those whose key is not in the slice are left
+ * out, as they come in theirs.  Keys are monotone, so slice after slice all rows come in order, each
+ * once, whatever runs, deltas and the pending list have of them, and whatever becomes of these between
+ * two slices: each is searched with a copy of the catalog that is right for it (INV-19).
+ *
+ *		keys	|-- slice --|-- slice --------|-- slice ..
+ *				 24 entries   96                384, or a value with many rows alone
+ *
+ * Rows that no run covers are read once, and kept as keys with line pointers.  Nulls are a slice of
+ * their own, before or behind.  Rows of a slice whose only key stands for one value need no order.
+ */
+#ifndef RENCODER_ORDERED_SCAN_H
+#define RENCODER_ORDERED_SCAN_H
+
+#include "base/compat.h"
+
+#include "access/genam.h"
+#include "access/sdir.h"
+
+#include "scan/candidates.h"
+
+/* Entries that the first slice of a scan is to have, and the next ones, in times of the one before. */
+#define RENCODER_ORDERED_FIRST_ENTRIES	5
+#define RENCODER_ORDERED_MORE_ENTRIES	4
+
+typedef struct RencoderOrderedScan RencoderOrderedScan;
+
+/*
+ * Do rows of this scan have to come in order?  Those that pass comparisons with = have one value, and
+ * nobody believes in an order where the planner was not offered one, nor with a snapshot that is not
+ * MVCC, which may see several versions of a row.
+ */
+extern bool rencoder_ordered_scan_is_wanted(IndexScanDesc scan);
+
+/* In the current context. */
+extern RencoderOrderedScan *rencoder_ordered_scan_begin(IndexScanDesc scan);
+
+/* Begins anew, with other scan keys. */
+extern void rencoder_ordered_scan_rewind(RencoderOrderedScan *order);
+
+/*
+ * Before a search: takes the catalog's copy, and reads pages that no run covers, unless that was done.
+ * Runs functions of the index.  Locks: those of rencoder_copies_begin(), and of fetching rows, released.
+ */
+extern void rencoder_ordered_scan_prepare(RencoderOrderedScan *order, IndexScanDesc scan,
+										  RencoderCopies *copies, int64 *index_pages);
+
+typedef enum RencoderSliceFound
+{
+	RENCODER_SLICE_NONE,		/* there is no slice any more */
+	RENCODER_SLICE_AGAIN,		/* the catalog has changed: prepare and search
+								 * again */
+	RENCODER_SLICE_FOUND
+} RencoderSliceFound;
+
+/*
+ * Searches the next slice of a query, which is clipped, or more of the last one.  Locks: those of
+ * rencoder_candidates_find(), released.
+ */
+extern RencoderSliceFound rencoder_ordered_scan_search(RencoderOrderedScan *order, IndexScanDesc scan,
+													   ScanDirection direction, RencoderQuery *query,
+													   RencoderCopies *copies,
+													   RencoderCandidates *found);
+
+/*
+ * Fetches and sorts what was found; false: search again.  Runs functions of the index.  Locks: those of
+ * fetching rows, released.
+ */
+extern bool rencoder_ordered_scan_sort(RencoderOrderedScan *order, IndexScanDesc scan);
+
+/* The next row of the slice, in scan->xs_heaptid; false: there is none. */
+extern bool rencoder_ordered_scan_next(RencoderOrderedScan *order, IndexScanDesc scan);
+
+/* Pages of the table that rows were fetched from, since the beginning. */
+extern int64 rencoder_ordered_scan_pages(const RencoderOrderedScan *order);
+
+extern void rencoder_ordered_scan_end(RencoderOrderedScan *order);
+
+#endif							/* RENCODER_ORDERED_SCAN_H */
