@@ -503,22 +503,25 @@ plain_correlation(const RencoderCostPath *p, const HeapCosts *heap, const Rencod
 	return sqrt(Min((most - target) / (most - least), 1));
 }
 
-/* Does a comparison with = leave one value, whose rows come in any order? */
+/* Do comparisons with = leave one value of each column, whose rows come in any order? */
 static bool
 asks_one_value(const RencoderCostPath *p)
 {
+	Bitmapset  *single = NULL;
 	ListCell   *lc;
 
-	foreach(lc, p->column[0].quals)
+	foreach(lc, p->path->indexclauses)
 	{
-		const Expr *clause = lfirst_node(RestrictInfo, lc)->clause;
+		const IndexClause *iclause = lfirst_node(IndexClause, lc);
+		const Expr *clause = linitial_node(RestrictInfo, iclause->indexquals)->clause;
 
-		if (IsA(clause, OpExpr) &&
-			get_op_opfamily_strategy(((const OpExpr *) clause)->opno, p->index->opfamily[0]) ==
-			BTEqualStrategyNumber)
-			return true;
+		if (IsA(clause, NullTest) ? ((const NullTest *) clause)->nulltesttype == IS_NULL :
+			IsA(clause, OpExpr) &&
+			get_op_opfamily_strategy(((const OpExpr *) clause)->opno,
+									 p->index->opfamily[iclause->indexcol]) == BTEqualStrategyNumber)
+			single = bms_add_member(single, iclause->indexcol);
 	}
-	return false;
+	return bms_num_members(single) == p->index->nkeycolumns;
 }
 
 /*

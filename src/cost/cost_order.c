@@ -17,22 +17,19 @@
 #include "base/options.h"
 #include "key/key.h"
 
-/* Sets the order of an index of the table, if it has one. */
+/* Sets the order of an index of the table, if it has one.  Matrices know no order. */
 static void
 offer_index_order(IndexOptInfo *info)
 {
 	Relation	index = index_open(info->indexoid, NoLock);
-	Oid			family = InvalidOid;
+	Oid			family[INDEX_MAX_KEYS];
 
-	/* Matrices know no order. */
-	if (info->nkeycolumns == 1 && rencoder_options_use_runs(index))
-		family = rencoder_key_order_family(index, 0);
-	if (OidIsValid(family))
+	if (rencoder_options_use_runs(index) && rencoder_key_has_order(index, family))
 	{
-		info->sortopfamily = palloc(sizeof(Oid));
-		info->sortopfamily[0] = family;
-		info->reverse_sort = palloc0(sizeof(bool));
-		info->nulls_first = palloc0(sizeof(bool));
+		info->sortopfamily = palloc(info->nkeycolumns * sizeof(Oid));
+		memcpy(info->sortopfamily, family, info->nkeycolumns * sizeof(Oid));
+		info->reverse_sort = palloc0(info->nkeycolumns * sizeof(bool));
+		info->nulls_first = palloc0(info->nkeycolumns * sizeof(bool));
 	}
 	index_close(index, NoLock);
 }

@@ -330,10 +330,10 @@ extern bool rencoder_key_any_coded(Relation index);
 /* ---- Order (key_order.c) ---- */
 
 /*
- * Do the keys of a column come in the order that a family of btree has for its type?  That family,
- * or InvalidOid.
+ * Do rows in the order of the index's only column of keys come in that of its columns, as families of
+ * btree have it for their types?  Then family[], unless NULL, gets them.
  */
-extern Oid	rencoder_key_order_family(Relation index, int col);
+extern bool rencoder_key_has_order(Relation index, Oid *family);
 
 /* No other value than this one has its key, which is by "coder". */
 extern bool rencoder_key_is_exact(Relation index, int col, Datum value, const RencoderCoder *coder,

@@ -7,8 +7,9 @@
 #include "access/stratnum.h"
 #include "utils/lsyscache.h"
 
-Oid
-rencoder_key_order_family(Relation index, int col)
+/* The family of btree that has the order of a column's keys, or InvalidOid. */
+static Oid
+column_order_family(Relation index, int col)
 {
 	Oid			family = index->rd_opfamily[col];
 	Oid			type = index->rd_opcintype[col];
@@ -28,10 +29,35 @@ rencoder_key_order_family(Relation index, int col)
 }
 
 bool
+rencoder_key_has_order(Relation index, Oid *family)
+{
+	int			n = IndexRelationGetNumberOfKeyAttributes(index);
+
+	if (rencoder_key_columns(index) > 1)
+		return false;
+	for (int col = 0; col < n; col++)
+	{
+		Oid			found = column_order_family(index, col);
+
+		if (!OidIsValid(found))
+			return false;
+		if (family != NULL)
+			family[col] = found;
+	}
+	return true;
+}
+
+bool
 rencoder_key_is_exact(Relation index, int col, Datum value, const RencoderCoder *coder, uint64 key)
 {
 	RencoderBound bound = {.coder = coder,.lt = key,.le = key,.ge = key,.gt = key};
 
+	if (rencoder_is_composite(index))
+	{
+		int			n = IndexRelationGetNumberOfKeyAttributes(index);
+
+		return rencoder_composite_is_alone(rencoder_composite_codes(coder, n), n, key);
+	}
 	if (!OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_BOUND)))
 		return false;
 	FunctionCall2Coll(index_getprocinfo(index, col + 1, RENCODER_PROC_BOUND),

@@ -55,18 +55,18 @@ struct RencoderOrderedScan
 	RencoderCoders *coders;
 	uint32		generation;
 	const RencoderCoder *coder;
-	RencoderKeyFunction function;
+	RencoderRowFunctions functions;
 
 	RencoderUncovered uncovered;
 
 	/* Rows of the slice: as they were found, then in order. */
 	RencoderPlainScan found;
 	Tuplesortstate *sort;
-	TupleTableSlot *values;		/* to be sorted: the column's, and the line
+	TupleTableSlot *values;		/* to be sorted: the columns', and the line
 								 * pointer */
 	TupleTableSlot *sorted;
-	Oid			less;			/* operators */
-	Oid			greater;
+	Oid			less[INDEX_MAX_KEYS];	/* operators */
+	Oid			greater[INDEX_MAX_KEYS];
 
 	RencoderRowFetch *fetch;
 };
@@ -75,31 +75,36 @@ bool
 rencoder_ordered_scan_is_wanted(IndexScanDesc scan)
 {
 	Relation	index = scan->indexRelation;
+	bool		single[INDEX_MAX_KEYS] = {false};
 
 	if (scan->xs_want_itup || scan->xs_snapshot == NULL || !IsMVCCSnapshot(scan->xs_snapshot) ||
-		IndexRelationGetNumberOfKeyAttributes(index) > 1 ||
-		!OidIsValid(rencoder_key_order_family(index, 0)))
+		!rencoder_key_has_order(index, NULL))
 		return false;
 	for (int i = 0; i < scan->numberOfKeys; i++)
 	{
 		const ScanKeyData *key = &scan->keyData[i];
 
-		if ((key->sk_flags & SK_SEARCHNULL) ||
+		single[key->sk_attno - 1] |= (key->sk_flags & SK_SEARCHNULL) ||
 			(key->sk_strategy == BTEqualStrategyNumber &&
-			 !(key->sk_flags & (SK_SEARCHARRAY | SK_SEARCHNOTNULL))))
-			return false;
+			 !(key->sk_flags & (SK_SEARCHARRAY | SK_SEARCHNOTNULL)));
 	}
-	return true;
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+	{
+		if (!single[col])
+			return true;
+	}
+	return false;
 }
 
-/* A row to be sorted: the index's column, and the line pointer. */
+/* A row to be sorted: the index's columns, and the line pointer. */
 static TupleDesc
-sorted_row_desc(Relation index)
+sorted_row_desc(Relation index, int n)
 {
-	TupleDesc	desc = CreateTemplateTupleDesc(2);
+	TupleDesc	desc = CreateTemplateTupleDesc(n + 1);
 
-	TupleDescCopyEntry(desc, 1, RelationGetDescr(index), 1);
-	TupleDescInitEntry(desc, 2, "ctid", TIDOID, -1, 0);
+	for (int col = 1; col <= n; col++)
+		TupleDescCopyEntry(desc, (AttrNumber) col, RelationGetDescr(index), (AttrNumber) col);
+	TupleDescInitEntry(desc, (AttrNumber) (n + 1), "ctid", TIDOID, -1, 0);
 	rencoder_finish_tupdesc(desc);
 	return desc;
 }
@@ -109,19 +114,25 @@ rencoder_ordered_scan_begin(IndexScanDesc scan)
 {
 	RencoderOrderedScan *order = palloc0(sizeof(RencoderOrderedScan));
 	Relation	index = scan->indexRelation;
-	Oid			family = rencoder_key_order_family(index, 0);
-	Oid			type = index->rd_opcintype[0];
-	TupleDesc	desc = sorted_row_desc(index);
+	Oid			family[INDEX_MAX_KEYS];
+	TupleDesc	desc;
 
 	order->context = CurrentMemoryContext;
+	order->functions = rencoder_key_row_functions(index, 0);
 	rencoder_uncovered_init(&order->uncovered);
 	rencoder_plain_scan_init(&order->found);
+	desc = sorted_row_desc(index, order->functions.n);
 	order->values = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	order->sorted = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
-	order->less = get_opfamily_member(family, type, type, BTLessStrategyNumber);
-	order->greater = get_opfamily_member(family, type, type, BTGreaterStrategyNumber);
+	(void) rencoder_key_has_order(index, family);
+	for (int col = 0; col < order->functions.n; col++)
+	{
+		Oid			type = index->rd_opcintype[col];
+
+		order->less[col] = get_opfamily_member(family[col], type, type, BTLessStrategyNumber);
+		order->greater[col] = get_opfamily_member(family[col], type, type, BTGreaterStrategyNumber);
+	}
 	order->fetch = rencoder_row_fetch_begin(scan->heapRelation, index);
-	order->function = rencoder_key_function(index, 0);
 	order->coders = rencoder_coders_create(false);
 	rencoder_ordered_scan_rewind(order);
 	return order;
@@ -157,26 +168,23 @@ rencoder_ordered_scan_pages(const RencoderOrderedScan *order)
 
 /*
  * Fetches the row that the snapshot sees, if it satisfies the index's predicate: what it has in the
- * index, valid until the next one is fetched.  False: there is none.
+ * index's columns is in order->values, valid until the next one is fetched.  False: there is none.
  */
 static bool
-fetch_row(void *arg, IndexScanDesc scan, Datum *value, RencoderRowKind *kind, uint64 *key)
+fetch_row(void *arg, IndexScanDesc scan, RencoderRowKind *kind, uint64 *key)
 {
 	RencoderOrderedScan *order = (RencoderOrderedScan *) arg;
-	Datum		values[INDEX_MAX_KEYS];
-	bool		nulls[INDEX_MAX_KEYS];
+	TupleTableSlot *slot = order->values;
 	MemoryContext old;
 
 	*key = 0;
 	if (!rencoder_row_fetch(order->fetch, scan->xs_snapshot, &scan->xs_heaptid))
 		return false;
 	old = MemoryContextSwitchTo(rencoder_row_fetch_memory(order->fetch));
-	rencoder_row_fetch_values(order->fetch, values, nulls);
-	*value = values[0];
-	*kind = RENCODER_ROW_NULL;
-	if (!nulls[0])
-		*kind = rencoder_key_call(&order->function, values[0], order->coder, key) ? RENCODER_ROW_KEY :
-			RENCODER_ROW_KEYLESS;
+	ExecClearTuple(slot);
+	rencoder_row_fetch_values(order->fetch, slot->tts_values, slot->tts_isnull);
+	*kind = rencoder_key_of_row(&order->functions, slot->tts_values, slot->tts_isnull, order->coder, NULL,
+								NULL, key);
 	MemoryContextSwitchTo(old);
 	return true;
 }
@@ -236,7 +244,7 @@ begin_phases(RencoderOrderedScan *order, RencoderQuery *query)
 	if (q->has_keys)
 		keys = rencoder_key_get_set(query, 0, order->generation);
 	order->keys = keys == NULL || !keys->none;
-	order->nulls = q->wants_null;
+	order->nulls = q->wants_null && !query->composite;
 	order->rest_lo = keys == NULL || keys->none ? 0 : keys->query.hull_lo;
 	order->rest_hi = keys == NULL || keys->none ? PG_UINT64_MAX : keys->query.hull_hi;
 	order->anything = order->all;
@@ -391,36 +399,39 @@ is_in_slice(const RencoderOrderedScan *order, RencoderRowKind kind, uint64 key)
 static void
 begin_sort(RencoderOrderedScan *order, Relation index)
 {
-	AttrNumber	attno = 1;
-	Oid			collation = index->rd_indcollation[0];
-	bool		nulls_first = order->backward;
+	AttrNumber	attno[INDEX_MAX_KEYS];
+	bool		nulls_first[INDEX_MAX_KEYS];
 
-	order->sort = tuplesort_begin_heap(order->values->tts_tupleDescriptor, 1, &attno,
-									   order->backward ? &order->greater : &order->less,
-									   &collation, &nulls_first, work_mem, NULL, TUPLESORT_NONE);
+	for (int col = 0; col < order->functions.n; col++)
+	{
+		attno[col] = (AttrNumber) (col + 1);
+		nulls_first[col] = order->backward;
+	}
+	order->sort = tuplesort_begin_heap(order->values->tts_tupleDescriptor, order->functions.n, attno,
+									   order->backward ? order->greater : order->less,
+									   index->rd_indcollation, nulls_first, work_mem, NULL,
+									   TUPLESORT_NONE);
 }
 
+/* Puts the row that was fetched last. */
 static void
-put_sorted(RencoderOrderedScan *order, Datum value, RencoderRowKind kind, ItemPointer tid)
+put_sorted(RencoderOrderedScan *order, ItemPointer tid)
 {
 	TupleTableSlot *slot = order->values;
 
-	ExecClearTuple(slot);
-	slot->tts_values[0] = value;
-	slot->tts_isnull[0] = kind == RENCODER_ROW_NULL;
-	slot->tts_values[1] = PointerGetDatum(tid);
-	slot->tts_isnull[1] = false;
+	slot->tts_values[order->functions.n] = PointerGetDatum(tid);
+	slot->tts_isnull[order->functions.n] = false;
 	ExecStoreVirtualTuple(slot);
 	tuplesort_puttupleslot(order->sort, slot);
 }
 
 /* The next row that was found and is of the slice.  A keyless one that must not be there is one, too. */
 static bool
-next_found(RencoderOrderedScan *order, IndexScanDesc scan, Datum *value, RencoderRowKind *kind, uint64 *key)
+next_found(RencoderOrderedScan *order, IndexScanDesc scan, RencoderRowKind *kind, uint64 *key)
 {
 	while (rencoder_plain_scan_next(&order->found, scan))
 	{
-		if (fetch_row(order, scan, value, kind, key) &&
+		if (fetch_row(order, scan, kind, key) &&
 			(is_in_slice(order, *kind, *key) || (*kind == RENCODER_ROW_KEYLESS && order->first)))
 			return true;
 	}
@@ -434,14 +445,13 @@ next_found(RencoderOrderedScan *order, IndexScanDesc scan, Datum *value, Rencode
 static bool
 look_at_crowd(RencoderOrderedScan *order, IndexScanDesc scan)
 {
-	Datum		value;
-	RencoderRowKind		kind;
+	RencoderRowKind kind;
 	uint64		key;
 
-	if (!next_found(order, scan, &value, &kind, &key))
+	if (!next_found(order, scan, &kind, &key))
 		return true;
 	if (kind != RENCODER_ROW_KEY ||
-		!rencoder_key_is_exact(scan->indexRelation, 0, value, order->coder, key))
+		!rencoder_key_is_exact(scan->indexRelation, 0, order->values->tts_values[0], order->coder, key))
 		return false;
 	order->has_row = true;
 	order->row_tid = scan->xs_heaptid;
@@ -451,16 +461,15 @@ look_at_crowd(RencoderOrderedScan *order, IndexScanDesc scan)
 static bool
 sort_slice(RencoderOrderedScan *order, IndexScanDesc scan)
 {
-	Datum		value;
-	RencoderRowKind		kind;
+	RencoderRowKind kind;
 	uint64		key;
 
 	begin_sort(order, scan->indexRelation);
-	while (next_found(order, scan, &value, &kind, &key))
+	while (next_found(order, scan, &kind, &key))
 	{
 		if (kind == RENCODER_ROW_KEYLESS && !order->anything)
 			return false;
-		put_sorted(order, value, kind, &scan->xs_heaptid);
+		put_sorted(order, &scan->xs_heaptid);
 	}
 	tuplesort_performsort(order->sort);
 	return true;
@@ -509,8 +518,7 @@ rencoder_ordered_scan_sort(RencoderOrderedScan *order, IndexScanDesc scan)
 static bool
 next_unsorted(RencoderOrderedScan *order, IndexScanDesc scan)
 {
-	Datum		value;
-	RencoderRowKind		kind;
+	RencoderRowKind kind;
 	uint64		key;
 	bool		found;
 
@@ -520,7 +528,7 @@ next_unsorted(RencoderOrderedScan *order, IndexScanDesc scan)
 		scan->xs_heaptid = order->row_tid;
 		return true;
 	}
-	found = next_found(order, scan, &value, &kind, &key);
+	found = next_found(order, scan, &kind, &key);
 	rencoder_row_fetch_release(order->fetch);
 	if (found && !is_in_slice(order, kind, key))
 		ereport(ERROR,
@@ -540,7 +548,7 @@ rencoder_ordered_scan_next(RencoderOrderedScan *order, IndexScanDesc scan)
 		return next_unsorted(order, scan);
 	if (order->sort == NULL || !tuplesort_gettupleslot(order->sort, true, false, order->sorted, NULL))
 		return false;
-	scan->xs_heaptid = *(ItemPointer) DatumGetPointer(slot_getattr(order->sorted, 2, &isnull));
+	scan->xs_heaptid = *(ItemPointer) DatumGetPointer(slot_getattr(order->sorted, order->functions.n + 1, &isnull));
 	return true;
 }
 

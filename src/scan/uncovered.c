@@ -105,11 +105,10 @@ read_uncovered_pages(RencoderUncovered *uncovered, IndexScanDesc scan, const ren
 	rencoder_plain_scan_take(&plain, list);
 	while (rencoder_plain_scan_next(&plain, scan))
 	{
-		Datum		value;
 		RencoderRowKind kind;
 		uint64		key;
 
-		if (fetch(arg, scan, &value, &kind, &key))
+		if (fetch(arg, scan, &kind, &key))
 			add_uncovered_row(uncovered, kind, key, &scan->xs_heaptid);
 	}
 	uncovered->pages += plain.pages;

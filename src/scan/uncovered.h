@@ -16,17 +16,8 @@
 #include "scan/scan_copies.h"
 #include "scan/slice_edge.h"
 
-/* What a row has in the index. */
-typedef enum RencoderRowKind
-{
-	RENCODER_ROW_NULL,
-	RENCODER_ROW_KEY,
-	RENCODER_ROW_KEYLESS
-} RencoderRowKind;
-
-/* Fetches the row at scan->xs_heaptid; false: none is seen there. */
-typedef bool (*RencoderFetchRow) (void *arg, IndexScanDesc scan, Datum *value, RencoderRowKind *kind,
-								  uint64 *key);
+/* Fetches the row at scan->xs_heaptid, and makes its key; false: none is seen there. */
+typedef bool (*RencoderFetchRow) (void *arg, IndexScanDesc scan, RencoderRowKind *kind, uint64 *key);
 
 struct RencoderUncoveredRow;
 
