@@ -7,7 +7,7 @@
 # lines of orders in order, four each, some 38 a page (or up to 185: ROWSPERPAGE; above 120 in two tables of 16 bytes a row), in an unlogged table
 # that is cached.  Sizes in bits a row; then
 # queries by generic plans, by turns for the two indexes, in three rounds and one to warm up: the
-# least mean time of each.  No number is asked twice: who comes second would find its pages in shared
+# least mean CPU time of each, whatever else the machine does.  No number is asked twice: who comes second would find its pages in shared
 # buffers.  By rencoder as the planner chooses, and by plain scans and bitmaps alone.
 # Rows that a scan checks are counted by EXPLAIN.
 set -euo pipefail
@@ -86,7 +86,7 @@ CREATE FUNCTION ask_${way}(n int, first int) RETURNS float8 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off SET enable_memoize = off $settings AS \$\$
 DECLARE
-    start timestamptz;
+    start float8;
     a int8;
     b int8;
     found int8;
@@ -97,11 +97,11 @@ BEGIN
     FOR i IN first .. first + n - 1 LOOP
         a := $3;
         b := least(a + $4::numeric * 1.8446744e19 / $ROWS, 9e18)::int8;
-        start := clock_timestamp();
+        start := bench_cpu();
         $query INTO found;
-        spent := spent + extract(epoch FROM clock_timestamp() - start);
+        spent := spent + bench_cpu() - start;
     END LOOP;
-    RETURN spent * 1e6 / n;
+    RETURN spent / n;
 END \$\$;
 SQL
     done
@@ -183,6 +183,7 @@ SQL
 
 main() {
     bench_machine
+    bench_cpu_clock
     make_table
     make_index btree '(ub)'
     make_index rencoder 'USING rencoder (u)'

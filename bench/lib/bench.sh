@@ -235,6 +235,15 @@ bench_bin() { "$PG_CONFIG" --bindir; }
 # psql on the temporary cluster: unaligned, tuples only, stops at the first error.
 bench_sql() { psql -X -A -t -v ON_ERROR_STOP=1 -d postgres "$@"; }
 
+# bench_cpu() in SQL: the CPU time of the session.
+bench_cpu_clock() {
+    local headers
+    headers=$("$PG_CONFIG" --includedir-server)
+    gcc -O2 -shared -fPIC -I"$headers" -o "$WORK/cpu_clock.so" "$bench_root/bench/lib/cpu_clock.c" ||
+        die 'the clock of CPU time could not be built'
+    bench_sql -q -c "CREATE FUNCTION bench_cpu() RETURNS float8 LANGUAGE c AS '$WORK/cpu_clock.so'"
+}
+
 # CPU time that all processes of the server have used, those that have ended too, ms.  One that ends
 # between the look at the postmaster and that at itself would be missed: so it is looked twice.
 bench_server_cpu() {

@@ -18,13 +18,13 @@ typedef struct matcher
 	uint64_t	hi;
 } block_matcher;
 
-/* Goes on to the next interval; false if there is none. */
+/* Goes on to the next interval; false if there is none that may meet a cell of the block. */
 static bool
 match_next_decoded(block_matcher *m, const renc_run_block *block)
 {
 	uint64_t	base = block->separator >> block->width;
 
-	if (m->next == m->end)
+	if (m->next == m->end || m->next->lo > block->last)
 		return false;
 	m->lo = m->next->lo > block->separator ? (m->next->lo >> block->width) - base : 0;
 	m->hi = (m->next->hi >> block->width) - base;

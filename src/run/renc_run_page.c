@@ -54,6 +54,7 @@ renc_run_open_block(renc_run_block *block, const renc_run_leaf *leaf, uint32_t j
 	uint32_t	offset = renc_run_get16(leaf->offset + 2 * (size_t) j);
 
 	block->separator = renc_run_separator(leaf, j);
+	block->last = UINT64_MAX;
 	block->width = (int) (bits & 63);
 	block->parameter = (int) (bits >> 6 & 63);
 	block->n = (bits >> 12 & 1023) + 1;

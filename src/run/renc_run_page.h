@@ -33,6 +33,8 @@ enum
 typedef struct renc_run_block
 {
 	uint64_t	separator;
+	uint64_t	last;			/* no interval that begins behind it meets a
+								 * cell of the block */
 	const uint8_t *data;
 	const uint8_t *end;			/* of the payload */
 	uint32_t	n;

@@ -3,9 +3,9 @@
  *		From intervals to the entries whose cells meet them.
  *
  * One pass over leaves and blocks in order of keys, whatever the number of intervals:
- * each block is compared with all intervals that are not done with, then those that end
- * before the next block are done with, and the search goes to where the first of the
- * others begins, unless that lies behind.
+ * each block is compared with all intervals that are not done with, up to the last one that may
+ * begin in it, then those that end before the next block are done with, and the search goes to
+ * where the first of the others begins, unless that lies behind.
  */
 #include "renc_run_block.h"
 
@@ -110,6 +110,28 @@ first_block(const renc_run_leaf *leaf, uint64_t key)
 		   renc_run_reaches(renc_run_separator(leaf, j), leaf->wmax, key))
 		j--;
 	return j;
+}
+
+/*
+ * The greatest key with which an interval may begin that meets a cell of block j: a search that begins
+ * with a greater one would begin behind the block (first_block(), first_child_to_search()).
+ */
+static uint64_t
+last_beginning(const renc_run_search *s, uint32_t j)
+{
+	const renc_run_step *up = &s->step[1];
+	uint64_t	key;
+
+	if (++j < s->leaf.nblocks)
+	{
+		key = renc_run_separator(&s->leaf, j);
+		return renc_run_cont(&s->leaf, j) ? renc_run_ceiling(key, s->leaf.wmax) : key - 1;
+	}
+	if (s->run->level == 0 || up->slot + 1 >= up->n)
+		return UINT64_MAX;
+	key = renc_run_child_key(up, up->slot + 1);
+	j = renc_run_child_reach(up, up->slot + 1);
+	return j & REACHED ? renc_run_ceiling(key, j & MAX_WIDTH) : key - 1;
 }
 
 /*
@@ -318,6 +340,8 @@ renc_run_search_next(renc_run_search *s)
 			continue;
 		}
 		wrong = renc_run_open_block(&block, &s->leaf, s->block++);
+		if (s->next + 1 < s->set.n)
+			block.last = last_beginning(s, s->block - 1);
 		if (wrong == NULL)
 			wrong = renc_run_scan_block(&block, s->set.interval + s->next, s->set.n - s->next, &found);
 		if (wrong != NULL)
