@@ -8,7 +8,7 @@
 # value, one match, a list of ten, a row of a nested loop (found, and absent), 10 and 100 rows.
 # Each is the difference of two calls, 50 and 150 queries, of other values, so that what is done once
 # does not count, without the loop and the making of values; so it is exact, the same on a busy machine.  Limits are printed with the numbers.
-# With CALLGRIND_OUT, a directory, profiles of "one", "list" and "loop" are left there.
+# CALLGRIND_OUT names a directory where the profiles are left.
 set -euo pipefail
 # shellcheck source=bench/lib/bench.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"

@@ -7,8 +7,8 @@
 # lines of orders in order, four each, some 38 a page (or up to 185: ROWSPERPAGE; above 120 in two tables of 16 bytes a row), in an unlogged table
 # that is cached.  Sizes in bits a row; then
 # queries by generic plans, by turns for the two indexes, in three rounds and one to warm up: the
-# least mean CPU time of each, whatever else the machine does.  No number is asked twice: who comes second would find its pages in shared
-# buffers.  By rencoder as the planner chooses, and by plain scans and bitmaps alone.
+# least mean CPU time of each.  No number is asked twice: who comes second would find its pages in
+# shared buffers.  By rencoder as the planner chooses, and by plain scans and bitmaps alone.
 # Rows that a scan checks are counted by EXPLAIN.
 set -euo pipefail
 # shellcheck source=bench/lib/bench.sh
