@@ -1,5 +1,5 @@
-# Free extents of an index that are too many for a page: a second page of the list takes what is freed
-# then.
+# Free extents of an index that are too many for a page: a second page of the list takes what is
+# freed then.
 use strict;
 use warnings;
 
@@ -23,12 +23,12 @@ sub query
 # Rows that are late, and pages that are read again: other runs take the place of those there are.
 sub change
 {
-	my ($round) = @_;
+	my ($rest) = @_;
 
-	query("UPDATE t SET v = v + 1 WHERE id % 7 = $round; SELECT rencoder_compact('$index')");
+	query("UPDATE t SET v = v + 1 WHERE id % 7 = $rest; SELECT rencoder_compact('$index')");
 	$extents = query("SELECT free_extents FROM rencoder_metapage('$index')");
 	query("SELECT rencoder_index_check('$index', true)");
-	compare_with_seqscan($node, 'postgres', "SELECT id FROM t WHERE v BETWEEN 700 AND 720", "round $round");
+	compare_with_seqscan($node, "postgres", "SELECT id FROM t WHERE v BETWEEN 700 AND 720");
 	return;
 }
 
@@ -56,7 +56,8 @@ sub fill_list
 
 query("CREATE TABLE t (id int, v int8) WITH (fillfactor = 40);
 	INSERT INTO t SELECT i, i * 7919 % 20011 FROM generate_series(1, 20000) i;
-	CREATE INDEX $index ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1)");
+	CREATE INDEX $index ON t USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1)");
 change(0);
 cmp_ok($extents, '>', 0, 'there are free pages');
 
@@ -65,7 +66,7 @@ my $path = index_path($node, $index);
 $node->stop;
 damage_file($path, \&fill_list);
 $node->start;
-is(query("SELECT free_extents FROM rencoder_metapage('$index')"), $MOST, 'a page of the list is full');
+is(query("SELECT free_extents FROM rencoder_metapage('$index')"), $MOST, 'a page is full');
 change($_) foreach 1 .. 4;
 cmp_ok($extents, '>', $MOST, 'there are more free extents than a page can name');
 $node->stop;
