@@ -4,6 +4,9 @@
 \set values :abs_srcdir '/sql/include/values.sql'
 \set begin :abs_srcdir '/sql/include/begin.sql'
 CREATE SCHEMA ordered;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
 SET search_path = ordered, public;
 \set ECHO none
 \i :values
@@ -55,7 +58,8 @@ BEGIN
 		set_config('enable_indexscan', 'on', true);
 	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
 	EXECUTE list INTO got, got_ids;
-	EXECUTE format('SELECT $1::%1$s[] IS NOT DISTINCT FROM $2::%1$s[]', type) INTO same USING got, want;
+	EXECUTE format('SELECT $1::%1$s[] IS NOT DISTINCT FROM $2::%1$s[]', type) INTO same
+	USING got, want;
 	IF NOT same OR (SELECT count(DISTINCT id) < count(*) FROM unnest(got_ids) id)
 		OR (bounds = '' AND EXISTS (SELECT FROM unnest(got_ids) id FULL JOIN unnest(want_ids) other
 			ON id = other WHERE id IS NULL OR other IS NULL)) THEN
@@ -80,9 +84,10 @@ BEGIN
 	FOREACH col IN ARRAY '{v,few}'::text[] LOOP
 		FOREACH direction IN ARRAY '{ASC,DESC}'::text[] LOOP
 			FOREACH condition IN ARRAY ARRAY['true', format('%I IS NOT NULL', col),
-				format('%I > (%L::%s[])[2]', col, list, type), format('%I <= (%L::%s[])[5]', col, list, type),
-				format('%1$I >= least((%2$L::%3$s[])[3], (%2$L::%3$s[])[4])
-					AND %1$I < greatest((%2$L::%3$s[])[3], (%2$L::%3$s[])[4]) AND id %% 3 > 0', col, list, type),
+				format('%I > (%L::%s[])[2]', col, list, type),
+				format('%I <= (%L::%s[])[5]', col, list, type),
+				format('%1$I >= least((%2$L::%3$s[])[3], (%2$L::%3$s[])[4]) AND id %% 3 > 0
+					AND %1$I < greatest((%2$L::%3$s[])[3], (%2$L::%3$s[])[4])', col, list, type),
 				format('%I = ANY (%L::%s[])', col, list, type)] LOOP
 				FOREACH bounds IN ARRAY '{"",LIMIT 1,LIMIT 30 OFFSET 7}'::text[] LOOP
 					asked := asked + 1;
@@ -94,8 +99,9 @@ BEGIN
 	RETURN format('%s: %s of %s by the index', type, ordered, asked);
 END $$;
 
-SELECT check_type(type) FROM unnest('{int2,int4,int8,oid,date,timestamp,timestamptz,time,timetz,interval,
-	float4,float8,numeric,money,uuid,macaddr,macaddr8,inet,pg_lsn,xid8,bit(70),bytea,text}'::text[]) type;
+SELECT check_type(type)
+FROM unnest('{int2,int4,int8,oid,date,timestamp,timestamptz,time,timetz,interval,float4,float8,
+	numeric,money,uuid,macaddr,macaddr8,inet,pg_lsn,xid8,bit(70),bytea,text}'::text[]) type;
 
 -- Text has coders: one is trained anew while there are runs by another one.
 SELECT rencoder_compact('t_v') IS NOT NULL AS compacted;
@@ -105,10 +111,85 @@ SELECT condition, direction, bounds, is_ordered('text', 'v', condition, directio
 FROM (VALUES ('true'), ('v > ''u'''), ('v < ''https://f''')) c (condition),
 	(VALUES ('ASC'), ('DESC')) d (direction), (VALUES (''), ('LIMIT 20')) b (bounds);
 
+-- Composite keys: by the first column and then the second; skewed tenants, nulls, rows that come later
+-- than what the coder was trained on.
+CREATE FUNCTION pairs_ordered(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	list text := format('SELECT array_agg(ROW(a, b)::text) FROM (%s) q', query);
+	plan json;
+	want text[];
+	got text[];
+BEGIN
+	PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_sort', 'on', true),
+		set_config('enable_indexscan', 'off', true), set_config('enable_bitmapscan', 'off', true);
+	EXECUTE list INTO want;
+	PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true),
+		set_config('enable_indexscan', 'on', true);
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	EXECUTE list INTO got;
+	IF want IS DISTINCT FROM got THEN
+		RAISE WARNING '%: wrong, seed %', query, current_setting('compare.seed');
+	END IF;
+	RETURN CASE WHEN plan::text LIKE '%Index Scan%' AND plan::text NOT LIKE '%"Sort"%' THEN 'index'
+		ELSE 'sort' END;
+END $$;
+CREATE FUNCTION check_pair(type_a text, type_b text) RETURNS TABLE (query text, plan text)
+	LANGUAGE plpgsql AS $$
+DECLARE
+	list_a text;
+	list_b text;
+BEGIN
+	EXECUTE format('DROP TABLE IF EXISTS pair;
+		CREATE TABLE pair (id serial, a %1$s %6$s, b %2$s, filler text);
+		CREATE FUNCTION pg_temp.fill(first int, last int) RETURNS void LANGUAGE sql AS $fn$
+			INSERT INTO pair (a, b, filler)
+			SELECT (%5$L::%1$s[])[1 + floor(power(random(), 3) * 40)::int],
+				CASE WHEN i %% 50 > 0 THEN %4$s END, repeat(''x'', 60)
+			FROM generate_series(first, last) i;
+		$fn$', type_a, type_b, value_random(type_a), value_random(type_b), pair_values(type_a),
+		CASE type_a WHEN 'text' THEN 'COLLATE "C"' ELSE '' END);
+	PERFORM pg_temp.fill(1, 2500);
+	CREATE INDEX pair_a_b ON pair USING rencoder (a, b) WITH (composite = on, autosummarize = off);
+	PERFORM pg_temp.fill(2501, 2800);
+	PERFORM rencoder_maintain_index('pair_a_b');
+	UPDATE pair SET b = NULL WHERE id % 17 = 0;
+	DELETE FROM pair WHERE id % 13 = 0;
+	PERFORM pg_temp.fill(2801, 3000);
+	DROP FUNCTION pg_temp.fill;
+	ANALYZE pair;
+	SELECT quote_literal(p.a) || '::' || type_a, quote_literal(p.b) || '::' || type_b
+	INTO list_a, list_b FROM pair p WHERE id = 1999;
+	FOR query IN SELECT format('SELECT a, b FROM pair ' || q, list_a, list_b) FROM unnest(ARRAY[
+		'WHERE a = %1$s ORDER BY b', 'WHERE a = %1$s ORDER BY b DESC LIMIT 20',
+		'WHERE a = %1$s AND b < %2$s ORDER BY b DESC LIMIT 20',
+		'WHERE a = %1$s AND b IS NOT NULL ORDER BY b',
+		'WHERE a >= %1$s ORDER BY a, b LIMIT 100', 'WHERE a <= %1$s ORDER BY a DESC, b DESC',
+		'ORDER BY a, b', 'ORDER BY a DESC, b DESC LIMIT 40', 'WHERE b > %2$s ORDER BY a, b LIMIT 30',
+		'WHERE a = ANY (ARRAY[%1$s]) ORDER BY a DESC, b DESC LIMIT 30']) q LOOP
+		plan := pairs_ordered(query);
+		RETURN NEXT;
+	END LOOP;
+	PERFORM rencoder_index_check('pair_a_b', true);
+END $$;
+-- Forty values, made once.
+CREATE FUNCTION pair_values(type text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	list text;
+BEGIN
+	EXECUTE format('SELECT array_agg(%s)::text FROM generate_series(1, 40)', value_random(type))
+	INTO list;
+	RETURN list;
+END $$;
+SELECT a, b, count(*), count(*) FILTER (WHERE plan = 'index') AS by_index
+FROM unnest('{int4,uuid,text,date,int8,text}'::text[],
+	'{timestamptz,int4,int8,date,uuid,timestamp}'::text[]) t (a, b), check_pair(a, b)
+GROUP BY a, b ORDER BY a, b;
+
 -- Text by another collation has keys in another order; so has an enum.
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TABLE other (t text COLLATE "en-x-icu", m mood, a int, b int, p point);
-INSERT INTO other SELECT md5(i::text), (ARRAY['sad', 'ok', 'happy']::mood[])[i % 3 + 1], i, -i, point(i, i)
+INSERT INTO other
+SELECT md5(i::text), (ARRAY['sad', 'ok', 'happy']::mood[])[i % 3 + 1], i, -i, point(i, i)
 FROM generate_series(1, 300) i;
 CREATE INDEX other_t ON other USING rencoder (t);
 CREATE INDEX other_m ON other USING rencoder (m);
@@ -139,11 +220,13 @@ RESET rencoder.enable_ordered_scan;
 
 -- What follows by itself: extremes, merge joins, lateral queries, expressions of partial indexes.
 EXPLAIN (COSTS OFF) SELECT min(a), max(a) FROM o;
-SELECT min(a) = (SELECT a FROM o ORDER BY a + 0 LIMIT 1), max(a) = (SELECT a FROM o ORDER BY a + 0 DESC LIMIT 1)
+SELECT min(a) = (SELECT a FROM o ORDER BY a + 0 LIMIT 1),
+	max(a) = (SELECT a FROM o ORDER BY a + 0 DESC LIMIT 1)
 FROM o;
-SELECT array_agg(x) = (SELECT array_agg(b % 1000 ORDER BY b % 1000) FROM o WHERE b > 500) AS expression
+SELECT array_agg(x) = (SELECT array_agg(b % 1000 ORDER BY b % 1000) FROM o WHERE b > 500) AS same
 FROM (SELECT b % 1000 AS x FROM o WHERE b > 500 ORDER BY b % 1000) q;
-SELECT count(*), sum(l.a::int8) = (SELECT sum((SELECT max(a) FROM o p WHERE p.a + 0 < o.a)::int8) FROM o WHERE b < 50) AS lateral
+SELECT count(*), sum(l.a::int8) = (SELECT sum((SELECT max(a) FROM o p WHERE p.a + 0 < o.a)::int8)
+	FROM o WHERE b < 50) AS same
 FROM o, LATERAL (SELECT p.a FROM o p WHERE p.a < o.a ORDER BY p.a DESC LIMIT 1) l WHERE o.b < 50;
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
@@ -156,7 +239,8 @@ RESET enable_sort;
 
 -- A value with many rows is not sorted as a whole, few pages are read.
 CREATE TABLE status (s text COLLATE "C", n int, filler text);
-INSERT INTO status SELECT (ARRAY['closed', 'open', 'paid', 'refunded', 'sent'])[i % 5 + 1], i, repeat('x', 100)
+INSERT INTO status
+SELECT (ARRAY['closed', 'open', 'paid', 'refunded', 'sent'])[i % 5 + 1], i, repeat('x', 100)
 FROM generate_series(1, 20000) i;
 CREATE INDEX status_s ON status USING rencoder (s);
 VACUUM ANALYZE status;
@@ -165,7 +249,8 @@ DECLARE
 	plan json;
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) ' || query INTO plan;
-	RETURN (plan->0->'Plan'->>'Shared Hit Blocks')::int + (plan->0->'Plan'->>'Shared Read Blocks')::int;
+	RETURN (plan->0->'Plan'->>'Shared Hit Blocks')::int
+		+ (plan->0->'Plan'->>'Shared Read Blocks')::int;
 END $$;
 SELECT buffers('SELECT * FROM status ORDER BY s LIMIT 10') <= 40 AS ascending,
 	buffers('SELECT * FROM status ORDER BY s DESC LIMIT 10') <= 40 AS descending,

@@ -11,7 +11,6 @@
 
 #include "access/brin.h"
 #include "access/genam.h"
-#include "access/stratnum.h"
 #include "access/sysattr.h"
 #include "catalog/pg_am.h"
 #include "optimizer/cost.h"
@@ -503,27 +502,6 @@ plain_correlation(const RencoderCostPath *p, const HeapCosts *heap, const Rencod
 	return sqrt(Min((most - target) / (most - least), 1));
 }
 
-/* Do comparisons with = leave one value of each column, whose rows come in any order? */
-static bool
-asks_one_value(const RencoderCostPath *p)
-{
-	Bitmapset  *single = NULL;
-	ListCell   *lc;
-
-	foreach(lc, p->path->indexclauses)
-	{
-		const IndexClause *iclause = lfirst_node(IndexClause, lc);
-		const Expr *clause = linitial_node(RestrictInfo, iclause->indexquals)->clause;
-
-		if (IsA(clause, NullTest) ? ((const NullTest *) clause)->nulltesttype == IS_NULL :
-			IsA(clause, OpExpr) &&
-			get_op_opfamily_strategy(((const OpExpr *) clause)->opno,
-									 p->index->opfamily[iclause->indexcol]) == BTEqualStrategyNumber)
-			single = bms_add_member(single, iclause->indexcol);
-	}
-	return bms_num_members(single) == p->index->nkeycolumns;
-}
-
 /*
  * A scan in order fetches each row twice, and sorts it beside those of its slice.  What no run covers
  * it reads before the first one.  All else is as a btree has it.
@@ -571,7 +549,7 @@ rencoder_cost_report(const RencoderCostPath *p)
 	Cost		seen;
 
 	heap_costs_init(p, &heap);
-	if (p->path->path.pathkeys != NIL && !asks_one_value(p))
+	if (rencoder_cost_is_in_order(p))
 	{
 		report_in_order(p, &heap, &report);
 		return report;

@@ -11,10 +11,13 @@
 #include "cost/cost.h"
 
 #include "access/genam.h"
+#include "access/stratnum.h"
 #include "optimizer/plancat.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "base/options.h"
+#include "cost/cost_path.h"
 #include "key/key.h"
 
 /* Sets the order of an index of the table, if it has one.  Matrices know no order. */
@@ -57,4 +60,24 @@ void
 rencoder_cost_order_init(void)
 {
 	rencoder_set_relation_hook();
+}
+
+bool
+rencoder_cost_is_in_order(const RencoderCostPath *p)
+{
+	Bitmapset  *single = NULL;
+	ListCell   *lc;
+
+	foreach(lc, p->path->indexclauses)
+	{
+		const IndexClause *iclause = lfirst_node(IndexClause, lc);
+		const Expr *clause = linitial_node(RestrictInfo, iclause->indexquals)->clause;
+
+		if (IsA(clause, NullTest) ? ((const NullTest *) clause)->nulltesttype == IS_NULL :
+			IsA(clause, OpExpr) &&
+			get_op_opfamily_strategy(((const OpExpr *) clause)->opno,
+									 p->index->opfamily[iclause->indexcol]) == BTEqualStrategyNumber)
+			single = bms_add_member(single, iclause->indexcol);
+	}
+	return p->path->path.pathkeys != NIL && bms_num_members(single) < p->index->nkeycolumns;
 }

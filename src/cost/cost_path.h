@@ -177,6 +177,12 @@ typedef struct RencoderCostReport
  */
 extern RencoderCostReport rencoder_cost_report(const RencoderCostPath *p);
 
+/*
+ * May rows of the path have to come in order (cost_order.c)?  Not where comparisons with = leave one value
+ * of each column.
+ */
+extern bool rencoder_cost_is_in_order(const RencoderCostPath *p);
+
 /* Between "scattered" and "together", as cost_index() does. */
 static inline double
 rencoder_cost_interpolate(double scattered, double together, double correlation)

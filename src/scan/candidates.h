@@ -21,7 +21,8 @@ typedef struct RencoderCandidates
 	int64		index_pages;	/* read, repeats counted */
 } RencoderCandidates;
 
-#define RENCODER_FIND_INSPECTS	0x01	/* it is not to be remembered as a query */
+#define RENCODER_FIND_INSPECTS	0x01	/* it is not to be remembered as a
+										 * query */
 #define RENCODER_FIND_COVERED	0x02	/* leave out pages that no run covers */
 
 /*

@@ -35,9 +35,10 @@ struct RencoderOrderedScan
 	OrderPhase	phase;
 	bool		nulls;			/* are they to come yet? */
 	bool		keys;
-	bool		all;			/* all that remains is one slice: it has what is
-								 * not covered, */
-	bool		anything;		/* and is all of the scan, whatever keys it has */
+	bool		all;			/* all that remains is one slice: it has what
+								 * is not covered, */
+	bool		anything;		/* and is all of the scan, whatever keys it
+								 * has */
 	uint32		entries;		/* that the next slice is to have */
 	uint64		lo;				/* keys of the slice, */
 	uint64		hi;

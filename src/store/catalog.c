@@ -523,15 +523,6 @@ rencoder_catalog_lower(Relation index, BlockNumber nblocks)
 
 /* ---- Freeing ---- */
 
-/* Does an extent lie within the index? */
-static void
-check_run_extent(Relation index, BlockNumber info, RencoderExtent extent)
-{
-	if (extent.start == RENCODER_NO_BLOCK || extent.npages == 0 ||
-		(uint64) extent.start + extent.npages > RelationGetNumberOfBlocks(index))
-		rencoder_page_corrupted(index, info, "A run has an extent that is not in the index.");
-}
-
 /* Frees the last of the extents that the info page names; false: it names none. */
 static bool
 free_last_run_extent(Relation index, const RencoderRunEntry *run)
@@ -551,7 +542,9 @@ free_last_run_extent(Relation index, const RencoderRunEntry *run)
 		RencoderExtent extent = rencoder_run_extents(info)[info->nextents - 1];
 		RencoderWal *wal;
 
-		check_run_extent(index, run->info, extent);
+		if (extent.start == RENCODER_NO_BLOCK || extent.npages == 0 ||
+			(uint64) extent.start + extent.npages > RelationGetNumberOfBlocks(index))
+			rencoder_page_corrupted(index, run->info, "A run has an extent that is not in the index.");
 		LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
 		wal = rencoder_wal_begin(index, true);
 		RencoderPageGetRunInfo(rencoder_wal_register(wal, infobuf))->nextents--;

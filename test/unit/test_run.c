@@ -502,40 +502,6 @@ check_ranks(bool exact)
 	return true;
 }
 
-/* The entries of a search of all keys are those that are selected one by one. */
-static bool
-check_selected(void)
-{
-	static renc_run_search search;
-	static renc_interval cell[MAX_PAIRS];
-	renc_interval all = {0, UINT64_MAX};
-	renc_interval_set set = {&all, 1};
-	uint64_t	n = 0;
-
-	renc_run_search_begin(&search, &t.run, test_run_read, &t, &set);
-	while (renc_run_search_next(&search))
-	{
-		for (uint32_t i = 0; i < search.n && n < MAX_PAIRS; i++)
-		{
-			cell[n].lo = renc_run_entry_lo(&search, i);
-			cell[n++].hi = renc_run_entry_hi(&search, i);
-		}
-	}
-	if (search.failure != NULL || n != t.run.entries)
-		return tap_ok(false, "%llu entries of %llu", (unsigned long long) n,
-					  (unsigned long long) t.run.entries);
-	for (uint64_t i = 0; i < n; i++)
-	{
-		uint64_t	lo;
-		uint64_t	hi;
-
-		if (renc_run_select(&t.run, test_run_read, &t, i, &lo, &hi) != NULL || lo != cell[i].lo ||
-			hi != cell[i].hi)
-			return tap_ok(false, "entry %llu is another one", (unsigned long long) i);
-	}
-	return true;
-}
-
 /* What kinds of blocks were met: the tests must have seen all of them. */
 static void
 count_kinds(void)
@@ -590,7 +556,7 @@ check_domain(void)
 	if (t.run.rows != rows || t.run.least != d.pair[0].key || t.run.greatest != d.pair[d.n - 1].key ||
 		t.run.entries > d.n || t.run.parts != d.parts || t.run.nleaves + t.run.ninner != t.n)
 		return tap_ok(false, "the run's totals are wrong");
-	return check_entries() && check_ranks(options.target == RENC_RUN_EXACT) && check_selected() && check_sets() &&
+	return check_entries() && check_ranks(options.target == RENC_RUN_EXACT) && test_run_selects(&t) && check_sets() &&
 		check_intervals(options.target == RENC_RUN_EXACT);
 }
 

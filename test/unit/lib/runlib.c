@@ -142,6 +142,41 @@ find_pair(const test_pair *pair, size_t n, uint64_t key)
 	return left;
 }
 
+bool
+test_run_selects(test_run *t)
+{
+	static renc_run_search search;
+	renc_interval *cell = (renc_interval *) malloc((size_t) t->run.entries * sizeof(renc_interval));
+	renc_interval all = {0, UINT64_MAX};
+	renc_interval_set set = {&all, 1};
+	uint64_t	n = 0;
+	uint64_t	i = 0;
+
+	renc_run_search_begin(&search, &t->run, test_run_read, t, &set);
+	while (renc_run_search_next(&search))
+	{
+		for (uint32_t e = 0; e < search.n && n < t->run.entries; e++, n++)
+		{
+			cell[n].lo = renc_run_entry_lo(&search, e);
+			cell[n].hi = renc_run_entry_hi(&search, e);
+		}
+	}
+	for (; i < n; i++)
+	{
+		uint64_t	lo;
+		uint64_t	hi;
+
+		if (renc_run_select(&t->run, test_run_read, t, i, &lo, &hi) != NULL || lo != cell[i].lo ||
+			hi != cell[i].hi)
+			break;
+	}
+	free(cell);
+	if (search.failure != NULL || n != t->run.entries || i < n)
+		return tap_ok(false, "entry %llu of %llu, in all %llu, is another one", (unsigned long long) i,
+					  (unsigned long long) n, (unsigned long long) t->run.entries);
+	return true;
+}
+
 renc_run_options
 random_run_options(size_t payload, uint32_t first_page, uint32_t npages)
 {

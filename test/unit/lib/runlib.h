@@ -42,6 +42,9 @@ extern void test_run_free(test_run *t);
 extern const uint8_t *test_run_read(void *arg, uint32_t page, int level);
 extern uint8_t *test_run_page(const test_run *t, uint32_t page);
 
+/* Are the entries that a search of all keys finds those that are selected one by one? */
+extern bool test_run_selects(test_run *t);
+
 /* The first pair with a key >= "key". */
 extern size_t find_pair(const test_pair *pair, size_t n, uint64_t key);
 
