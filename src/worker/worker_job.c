@@ -108,7 +108,7 @@ look_at_scans(RencoderJob *job, Relation index, BlockNumber nblocks)
 		return;
 	}
 	scans = job->counted ? stats.count[RENCODER_STATS_SCANS] - job->scans :
-		Min(stats.count[RENCODER_STATS_SCANS], READ_PAID);
+		Min(stats.count[RENCODER_STATS_SCANS], 1);
 	if (scans > 0)
 	{
 		long		ms = TimestampDifferenceMilliseconds(job->scans_at, now);

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Rows in order beside btrees on the same columns: pages and CPU time.
+#
+#   bash bench/checks/order.sh [MILLIONS [SEED]]
+#
+# 3 (or MILLIONS) million rows in the order of time, of 100,000 tenants, the r-th of which has 1 / r of the
+# rows of the first.  Indexes on (tenant, at), id, random and status, which has five values.  Of each kind 100
+# queries, for tenants of rows drawn at random: pages of index and table, those that are read twice counted
+# twice, and CPU time of the session, the least of five rounds, by one kind of index after the other.  The same
+# while 1 % of the rows are new and 1 % changed, without maintenance.  Ends with exit code 1 if a limit is passed.
+set -euo pipefail
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
+
+MILLIONS=${1:-3}
+SEED=${2:-1}
+ROWS=$(awk -v m="$MILLIONS" 'BEGIN {printf "%.0f", m * 1000000}')
+
+make_table() {
+    bench_sql -q -o /dev/null <<SQL
+SELECT setseed(1 / ($SEED + 1.0));
+CREATE TABLE t (id int8, tenant int4, at timestamptz, random int8, status text COLLATE "C", filler text);
+CREATE FUNCTION fill(first int8, n int8) RETURNS void LANGUAGE sql AS \$\$
+    INSERT INTO t SELECT i, r * 7919 % 100003, timestamptz '2026-01-01' + i * interval '1 s',
+        hashint8extended(i, 1), (ARRAY['closed', 'open', 'paid', 'refunded', 'sent'])[i % 5 + 1], repeat('x', 40)
+    FROM (SELECT i, power(100000, random())::int8 AS r FROM generate_series(first, first + n - 1) i) s
+\$\$;
+SELECT fill(1, $ROWS);
+VACUUM ANALYZE t;
+CREATE INDEX at_b ON t (tenant, at);
+CREATE INDEX id_b ON t (id);
+CREATE INDEX random_b ON t (random);
+CREATE INDEX status_b ON t (status);
+CREATE INDEX at_r ON t USING rencoder (tenant, at) WITH (composite = on, autosummarize = off);
+CREATE INDEX id_r ON t USING rencoder (id) WITH (autosummarize = off);
+CREATE INDEX random_r ON t USING rencoder (random) WITH (autosummarize = off);
+CREATE INDEX status_r ON t USING rencoder (status) WITH (autosummarize = off);
+CREATE FUNCTION cpu() RETURNS numeric LANGUAGE sql AS
+    'SELECT bench_cpu()::numeric / 1000';
+CREATE TABLE kinds (n serial, kind text, query text, pages numeric, times numeric);
+INSERT INTO kinds (kind, query, pages, times) VALUES
+    ('newest 20 of a tenant', 'SELECT * FROM t WHERE tenant = %1\$s ORDER BY at DESC LIMIT 20', 40, 2),
+    ('20 before', 'SELECT * FROM t WHERE tenant = %1\$s AND at < %2\$L ORDER BY at DESC LIMIT 20', 40, 2),
+    ('latest of a tenant', 'SELECT max(at) FROM t WHERE tenant = %1\$s', 12, NULL),
+    ('latest of 100 tenants', 'SELECT l.* FROM (SELECT %1\$s + n AS d FROM generate_series(1, 100) n) d,
+        LATERAL (SELECT * FROM t WHERE tenant = d ORDER BY at DESC LIMIT 1) l', 500, NULL),
+    ('id DESC LIMIT 10', 'SELECT * FROM t ORDER BY id DESC LIMIT 10', 30, NULL),
+    ('random LIMIT 20', 'SELECT * FROM t ORDER BY random LIMIT 20', 50, NULL),
+    ('min and max of random', 'SELECT min(random), max(random) FROM t', 24, NULL),
+    ('status LIMIT 10', 'SELECT * FROM t ORDER BY status LIMIT 10', 40, NULL),
+    ('range of 100, in order', 'SELECT * FROM t WHERE random BETWEEN %3\$s AND %3\$s + 18446744073709 / $MILLIONS * 100
+        ORDER BY random', NULL, NULL);
+CREATE TABLE asked (n int, query text);
+CREATE TABLE measured (n int, method text, pages numeric, us numeric, result text);
+CREATE PROCEDURE draw() LANGUAGE sql AS \$\$
+    DELETE FROM asked;
+    DELETE FROM measured;
+    INSERT INTO asked SELECT k.n, format(query, tenant, at, random / 2)
+    FROM (SELECT * FROM t ORDER BY random() LIMIT 100) s, kinds k;
+\$\$;
+CREATE FUNCTION measure(m text) RETURNS void LANGUAGE plpgsql AS \$\$
+DECLARE
+    k int;
+    q text;
+    plan json;
+    pages numeric;
+    since numeric;
+    least_ms numeric;
+    result text;
+    one text;
+BEGIN
+    FOR k IN SELECT kinds.n FROM kinds LOOP
+        pages := 0;
+        result := '';
+        least_ms := NULL;
+        FOR q IN SELECT query FROM asked WHERE n = k LOOP
+            EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING off, FORMAT json) ' || q INTO plan;
+            pages := pages + (plan->0->'Plan'->>'Shared Hit Blocks')::int + (plan->0->'Plan'->>'Shared Read Blocks')::int;
+            EXECUTE format('SELECT md5(string_agg(x::text, '' '')) FROM (%s) x', q) INTO one;
+            result := md5(result || coalesce(one, ''));
+        END LOOP;
+        FOR round IN 1 .. 5 LOOP
+            since := cpu();
+            FOR q IN SELECT query FROM asked WHERE n = k LOOP
+                EXECUTE q;
+            END LOOP;
+            least_ms := least(least_ms, cpu() - since);
+        END LOOP;
+        INSERT INTO measured VALUES (k, m, pages / 100, least_ms * 10, result);
+    END LOOP;
+END \$\$;
+SQL
+}
+
+# Queries by one kind of index: those of the other are hidden.
+measure() {
+    local method
+    bench_sql -q -c 'CALL draw()'
+    for method in b r; do
+        bench_sql -q -c "UPDATE pg_index SET indisvalid = indexrelid::regclass::text LIKE '%\\_$method' WHERE indrelid = 't'::regclass"
+        bench_sql -q -o /dev/null -c 'SET enable_indexonlyscan = off' -c 'SET enable_seqscan = off' \
+            -c "SELECT measure('$method')"
+    done
+    bench_sql -q -c "UPDATE pg_index SET indisvalid = true WHERE indrelid = 't'::regclass"
+    bench_sql -F ' ' -c "SELECT rpad('  ' || kind, 26), 'pages', round(r.pages, 1), 'btree', round(b.pages, 1), 'us', round(r.us, 1),
+        'btree', round(b.us, 1), 'times', round(r.us / b.us, 2)
+        FROM measured r JOIN measured b USING (n) JOIN kinds USING (n) WHERE r.method = 'r' AND b.method = 'b' ORDER BY n"
+    [[ $(bench_sql -c "SELECT count(*) FROM measured r JOIN measured b USING (n) JOIN kinds USING (n)
+        WHERE r.method = 'r' AND b.method = 'b' AND r.result <> b.result AND kind <> 'status LIMIT 10'") == 0 ]] ||
+        die "the indexes find different rows"
+    local kind pages most times limit
+    while IFS='|' read -r kind pages most times limit; do
+        [[ -z $most ]] || bench_limit "$1, $kind: pages" "$pages" '<=' "$most"
+        [[ -z $limit ]] || bench_limit "$1, $kind: CPU, times the btree's" "$times" '<=' "$limit"
+    done < <(bench_sql -c "SELECT kind, round(r.pages, 1), kinds.pages, round(r.us / b.us, 2), times
+        FROM measured r JOIN measured b USING (n) JOIN kinds USING (n) WHERE r.method = 'r' AND b.method = 'b' ORDER BY n")
+}
+
+main() {
+    bench_machine
+    echo "$MILLIONS million rows, seed $SEED."
+    bench_cpu_clock
+    make_table
+    echo "fresh"
+    measure fresh
+    bench_sql -q -o /dev/null -c "SELECT fill($ROWS + 1, $ROWS / 100)" \
+        -c "UPDATE t SET at = at + interval '1 year' WHERE id % 100 = 7" -c 'ANALYZE t' \
+        -c "SELECT rencoder_maintain_index(i) FROM unnest('{at_r,id_r,random_r,status_r}'::regclass[]) i" \
+        -c "SELECT fill($ROWS + $ROWS / 100 + 1, 2000)"
+    echo "1 % new, 1 % changed, 2,000 rows behind all runs"
+    bench_sql -q -c "UPDATE kinds SET pages = CASE WHEN kind = 'latest of 100 tenants' THEN 1300 END, times = NULL"
+    measure grown
+    bench_finish
+}
+
+bench_run autovacuum=off jit=off max_parallel_workers_per_gather=0 maintenance_work_mem=256MB -- "$@"
