@@ -111,8 +111,8 @@ SELECT condition, direction, bounds, is_ordered('text', 'v', condition, directio
 FROM (VALUES ('true'), ('v > ''u'''), ('v < ''https://f''')) c (condition),
 	(VALUES ('ASC'), ('DESC')) d (direction), (VALUES (''), ('LIMIT 20')) b (bounds);
 
--- Composite keys: by the first column and then the second; skewed tenants, nulls, rows that come later
--- than what the coder was trained on.
+-- Composite keys: by the first column and then the second; skewed tenants, nulls, rows that come
+-- later than what the coder was trained on.
 CREATE FUNCTION pairs_ordered(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	list text := format('SELECT array_agg(ROW(a, b)::text) FROM (%s) q', query);
@@ -256,6 +256,11 @@ SELECT buffers('SELECT * FROM status ORDER BY s LIMIT 10') <= 40 AS ascending,
 	buffers('SELECT * FROM status ORDER BY s DESC LIMIT 10') <= 40 AS descending,
 	buffers('SELECT * FROM o ORDER BY a LIMIT 10') <= 50 AS least,
 	buffers('SELECT max(a) FROM o') <= 14 AS greatest;
+-- Nor where some came late, or are behind all runs.
+INSERT INTO status SELECT (ARRAY['closed', 'sent'])[i % 2 + 1], -i FROM generate_series(1, 400) i;
+UPDATE status SET n = n, s = s WHERE n % 100 = 1;
+SELECT buffers('SELECT * FROM status ORDER BY s LIMIT 10') <= 80 AS ascending,
+	buffers('SELECT * FROM status ORDER BY s DESC LIMIT 10') <= 80 AS descending;
 
 -- A cursor's rows do not change, nor come twice, whatever becomes of the index meanwhile.
 BEGIN ISOLATION LEVEL REPEATABLE READ;

@@ -7,8 +7,8 @@
 #
 # Needs python3 with pip, a network, x86-64, and what test/run.sh needs, which does the rest.
 # That server was built without ICU, and has no pg_trgm, so the files of sql/ that need one of these
-# are left out, and named.  It has no Perl modules for TAP tests: those are for a server of one's own,
-# by PG_CONFIG (test/README.md).  The last line is "N passed, N failed".
+# are left out, and named.  It has no Perl modules for TAP tests: those are for a server of one's
+# own, by PG_CONFIG (test/README.md).  The last line is "N passed, N failed".
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -20,7 +20,7 @@ move_edge(RencoderSliceEdge *edge, uint64 key, bool crowded)
 {
 	if (edge->backward ? key < edge->key : key > edge->key)
 		return;
-	edge->crowded = crowded && (edge->key != key || edge->crowded);
+	edge->crowded = crowded || (edge->key == key && edge->crowded);
 	edge->key = key;
 }
 
