@@ -12,6 +12,7 @@
 
 #include "access/genam.h"
 #include "access/stratnum.h"
+#include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -56,10 +57,35 @@ offer_order(RelOptInfo *rel)
 
 RENCODER_RELATION_HOOK(offer_order)
 
+static set_rel_pathlist_hook_type next_paths_hook = NULL;
+
+/*
+ * A path whose order nobody wants has no pathkeys, which a plan does not tell: it gets no direction
+ * instead, and scan_recheck.c tells the scan.
+ */
+static void
+mark_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	ListCell   *lc;
+
+	if (next_paths_hook != NULL)
+		next_paths_hook(root, rel, rti, rte);
+	foreach(lc, rel->pathlist)
+	{
+		IndexPath  *path = (IndexPath *) lfirst(lc);
+
+		if (IsA(path, IndexPath) && path->path.pathkeys == NIL &&
+			(void *) path->indexinfo->amcostestimate == (void *) rencodercostestimate)
+			path->indexscandir = NoMovementScanDirection;
+	}
+}
+
 void
 rencoder_cost_order_init(void)
 {
 	rencoder_set_relation_hook();
+	next_paths_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = mark_paths;
 }
 
 bool

@@ -85,6 +85,8 @@ rencoder_ordered_scan_is_wanted(IndexScanDesc scan)
 	{
 		const ScanKeyData *key = &scan->keyData[i];
 
+		if (key->sk_flags & RENCODER_SK_ANY_ORDER)
+			return false;
 		single[key->sk_attno - 1] |= (key->sk_flags & SK_SEARCHNULL) ||
 			(key->sk_strategy == BTEqualStrategyNumber &&
 			 !(key->sk_flags & (SK_SEARCHARRAY | SK_SEARCHNOTNULL)));

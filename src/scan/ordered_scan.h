@@ -28,12 +28,15 @@
 #define RENCODER_ORDERED_FIRST_ENTRIES	5
 #define RENCODER_ORDERED_MORE_ENTRIES	4
 
+/* In sk_flags of a scan key, which has bits for access methods: rows may come in any order. */
+#define RENCODER_SK_ANY_ORDER			0x00010000
+
 typedef struct RencoderOrderedScan RencoderOrderedScan;
 
 /*
  * Do rows of this scan have to come in order?  Those that pass comparisons with = have one value, and
- * nobody believes in an order where the planner was not offered one, nor with a snapshot that is not
- * MVCC, which may see several versions of a row.
+ * nobody believes in an order where the planner was not offered one, or takes rows in any, nor with a
+ * snapshot that is not MVCC, which may see several versions of a row.
  */
 extern bool rencoder_ordered_scan_is_wanted(IndexScanDesc scan);
 

@@ -23,6 +23,7 @@
 #include "utils/lsyscache.h"
 
 #include "base/options.h"
+#include "scan/ordered_scan.h"
 
 static ExecutorStart_hook_type next_executor_start = NULL;
 
@@ -155,11 +156,23 @@ scans_our_index(PlanState *node, void *context)
 		planstate_tree_walker(node, scans_our_index, context);
 }
 
+/* Tells a scan by its keys that nobody wants its order (cost/cost_order.c). */
+static void
+pass_on_any_order(IndexScanState *node)
+{
+	if (((IndexScan *) node->ss.ps.plan)->indexorderdir != NoMovementScanDirection)
+		return;
+	for (int i = 0; i < node->iss_NumScanKeys; i++)
+		node->iss_ScanKeys[i].sk_flags |= RENCODER_SK_ANY_ORDER;
+}
+
 static bool
 hash_lists_of_plan(PlanState *node, void *context)
 {
 	if (node == NULL)
 		return false;
+	if (IsA(node, IndexScanState) && scans_our_index(node, NULL))
+		pass_on_any_order((IndexScanState *) node);
 	if ((IsA(node, BitmapHeapScanState) && scans_our_index(outerPlanState(node), NULL)) ||
 		(IsA(node, IndexScanState) && scans_our_index(node, NULL)))
 		hash_lists_of_node(node);
