@@ -174,7 +174,12 @@ analyze_index(RencoderCostPath *p, KeptIndex *kept)
 	MemoryContextSwitchTo(caller);
 	find_all_keys(p, index);
 	MemoryContextSwitchTo(workspace->context);
-	if (p->may_look && all_known(p) &&
+
+	/*
+	 * In order some rows are wanted, mostly: what the statistics say is
+	 * enough.
+	 */
+	if (p->may_look && all_known(p) && !rencoder_cost_is_in_order(p) &&
 		(p->rival.kind != RENCODER_RIVAL_EXACT || asks_by_pattern(p)))
 		rencoder_cost_runs_rank(index, p->query, asked, &p->runs);
 	MemoryContextSwitchTo(caller);

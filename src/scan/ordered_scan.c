@@ -16,6 +16,10 @@
 #include "scan/slice_edge.h"
 #include "scan/uncovered.h"
 
+/* Entries of the second slice, which has a page of a list; of the next ones, in times of the one before. */
+#define SECOND_ENTRIES	24
+#define MORE_ENTRIES	4
+
 /* Entries of the largest slices. */
 #define MOST_ENTRIES	100000
 
@@ -323,7 +327,7 @@ choose_slice(RencoderOrderedScan *order, Relation index, RencoderQuery *query,
 		rencoder_slice_edge_find(index, copies, order->generation,
 								 &rencoder_key_newest_set(query, 0)->set, order->entries, &edge,
 								 index_pages);
-		order->entries = Min(order->entries * RENCODER_ORDERED_MORE_ENTRIES, MOST_ENTRIES);
+		order->entries = Min(Max(order->entries * MORE_ENTRIES, SECOND_ENTRIES), MOST_ENTRIES);
 	}
 	cut_slice(order, edge.key);
 	order->crowded = edge.crowded && order->lo == order->hi;

@@ -9,7 +9,7 @@
  * two slices: each is searched with a copy of the catalog that is right for it (INV-19).
  *
  *		keys	|-- slice --|-- slice --------|-- slice ..
- *				 24 entries   96                384, or a value with many rows alone
+ *				 3 entries    24                96, or a value with many rows alone
  *
  * Rows that no run covers are read once, and kept as keys with line pointers.  Nulls are a slice of
  * their own, before or behind.  Rows of a slice whose only key stands for one value need no order.
@@ -24,9 +24,8 @@
 
 #include "scan/candidates.h"
 
-/* Entries that the first slice of a scan is to have, and the next ones, in times of the one before. */
-#define RENCODER_ORDERED_FIRST_ENTRIES	5
-#define RENCODER_ORDERED_MORE_ENTRIES	4
+/* Entries that the first slice of a scan is to have: for who wants the least, or the greatest. */
+#define RENCODER_ORDERED_FIRST_ENTRIES	3
 
 /* In sk_flags of a scan key, which has bits for access methods: rows may come in any order. */
 #define RENCODER_SK_ANY_ORDER			0x00010000
