@@ -188,6 +188,21 @@ FROM unnest('{int4,uuid,text,date,int8,text}'::text[],
 	'{timestamptz,int4,int8,date,uuid,timestamp}'::text[]) t (a, b), check_pair(a, b)
 GROUP BY a, b ORDER BY a, b;
 
+-- Values that share a code, and whose second column falls where they rise: no slice ends among them.
+DROP TABLE pair;
+CREATE TABLE pair (a int8, b int, filler text);
+INSERT INTO pair SELECT i % 10, i * 10, repeat('x', 60) FROM generate_series(1, 5000) i;
+CREATE INDEX pair_a_b ON pair USING rencoder (a, b) WITH (composite = on, autosummarize = off);
+INSERT INTO pair SELECT 1000000000000 + i, -10 * i, repeat('x', 60) FROM generate_series(1, 5000) i;
+ANALYZE pair;
+PREPARE alike AS SELECT query, pairs_ordered('SELECT a, b FROM pair ' || query)
+FROM unnest('{WHERE a > 999 ORDER BY a\, b LIMIT 3, ORDER BY a DESC\, b DESC LIMIT 1000,
+	WHERE a > 1000000000100 ORDER BY a\, b LIMIT 1000, ORDER BY a\, b}'::text[]) query;
+EXECUTE alike;
+SELECT rencoder_maintain_index('pair_a_b') IS NOT NULL AS maintained;
+EXECUTE alike;
+DROP TABLE pair;
+
 -- Text by another collation has keys in another order; so has an enum.
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TABLE other (t text COLLATE "en-x-icu", m mood, a int, b int, p point);

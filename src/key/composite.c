@@ -55,6 +55,23 @@ rencoder_composite_is_alone(const renc_composite *codes, int n, uint64 key)
 	return true;
 }
 
+uint64
+rencoder_composite_order_edge(const renc_composite *codes, uint64 key, bool backward,
+							  const bool *single)
+{
+	for (int col = 0; col < (int) codes->n - 1; col++)
+	{
+		if (!single[col] &&
+			!renc_composite_is_alone(codes, col, renc_composite_code_in(codes, col, key)))
+		{
+			uint64		behind = (UINT64CONST(1) << renc_composite_shift(codes, col)) - 1;
+
+			return backward ? key & ~behind : key | behind;
+		}
+	}
+	return key;
+}
+
 /* The codes that a column is asked for. */
 static RencoderIntervals
 find_asked_codes(const renc_composite *codes, int col, const RencoderCompositeAsked *asked)

@@ -35,6 +35,14 @@ extern uint64 rencoder_composite_key(const renc_composite *codes, const uint64 *
  */
 extern bool rencoder_composite_is_alone(const renc_composite *codes, int n, uint64 key);
 
+/*
+ * The last key, or the first one backward, that no order of values tells from a key: of values that
+ * share the code of a column but the last, the codes behind it are in no order, unless only one of these
+ * values is wanted of the column ("single").
+ */
+extern uint64 rencoder_composite_order_edge(const renc_composite *codes, uint64 key, bool backward,
+											const bool *single);
+
 /* What a query asks of a column. */
 typedef struct RencoderCompositeAsked
 {

@@ -56,6 +56,8 @@ struct RencoderOrderedScan
 	bool		has_row;		/* is there one to be handed out first? */
 	ItemPointerData row_tid;
 
+	bool		single[INDEX_MAX_KEYS]; /* find_single_columns() */
+
 	/* How keys are made of rows. */
 	RencoderCoders *coders;
 	uint32		generation;
@@ -76,25 +78,36 @@ struct RencoderOrderedScan
 	RencoderRowFetch *fetch;
 };
 
+/* Which columns have one value, or null, in all rows that pass? */
+static void
+find_single_columns(IndexScanDesc scan, bool *single)
+{
+	memset(single, 0, INDEX_MAX_KEYS * sizeof(bool));
+	for (int i = 0; i < scan->numberOfKeys; i++)
+	{
+		const ScanKeyData *key = &scan->keyData[i];
+
+		single[key->sk_attno - 1] |= (key->sk_flags & SK_SEARCHNULL) ||
+			(key->sk_strategy == BTEqualStrategyNumber &&
+			 !(key->sk_flags & (SK_SEARCHARRAY | SK_SEARCHNOTNULL)));
+	}
+}
+
 bool
 rencoder_ordered_scan_is_wanted(IndexScanDesc scan)
 {
 	Relation	index = scan->indexRelation;
-	bool		single[INDEX_MAX_KEYS] = {false};
+	bool		single[INDEX_MAX_KEYS];
 
 	if (scan->xs_want_itup || scan->xs_snapshot == NULL || !IsMVCCSnapshot(scan->xs_snapshot) ||
 		!rencoder_key_has_order(index, NULL))
 		return false;
 	for (int i = 0; i < scan->numberOfKeys; i++)
 	{
-		const ScanKeyData *key = &scan->keyData[i];
-
-		if (key->sk_flags & RENCODER_SK_ANY_ORDER)
+		if (scan->keyData[i].sk_flags & RENCODER_SK_ANY_ORDER)
 			return false;
-		single[key->sk_attno - 1] |= (key->sk_flags & SK_SEARCHNULL) ||
-			(key->sk_strategy == BTEqualStrategyNumber &&
-			 !(key->sk_flags & (SK_SEARCHARRAY | SK_SEARCHNOTNULL)));
 	}
+	find_single_columns(scan, single);
 	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
 	{
 		if (!single[col])
@@ -328,6 +341,9 @@ choose_slice(RencoderOrderedScan *order, Relation index, RencoderQuery *query,
 								 &rencoder_key_newest_set(query, 0)->set, order->entries, &edge,
 								 index_pages);
 		order->entries = Min(Max(order->entries * MORE_ENTRIES, SECOND_ENTRIES), MOST_ENTRIES);
+		if (query->composite)
+			edge.key = rencoder_composite_order_edge(rencoder_composite_codes(order->coder, order->functions.n),
+													 edge.key, order->backward, order->single);
 	}
 	cut_slice(order, edge.key);
 	order->crowded = edge.crowded && order->lo == order->hi;
@@ -358,6 +374,7 @@ rencoder_ordered_scan_search(RencoderOrderedScan *order, IndexScanDesc scan, Sca
 	RencoderEarlyEnd *early;
 	int64		index_pages = 0;
 
+	find_single_columns(scan, order->single);
 	if (order->phase == PHASE_BEGIN)
 		order->backward = ScanDirectionIsBackward(direction);
 	else if (order->backward != ScanDirectionIsBackward(direction))
