@@ -188,7 +188,7 @@ FROM unnest('{int4,uuid,text,date,int8,text}'::text[],
 	'{timestamptz,int4,int8,date,uuid,timestamp}'::text[]) t (a, b), check_pair(a, b)
 GROUP BY a, b ORDER BY a, b;
 
--- Values that share a code, and whose second column falls where they rise: no slice ends among them.
+-- Values that share a code, whose second column falls where they rise: no slice ends among them.
 DROP TABLE pair;
 CREATE TABLE pair (a int8, b int, filler text);
 INSERT INTO pair SELECT i % 10, i * 10, repeat('x', 60) FROM generate_series(1, 5000) i;
