@@ -115,6 +115,17 @@ typedef Oid RencoderFileNumber;
 #define rencoder_estimate_array_length(root, node) estimate_array_length(node)
 #endif
 
+/* 18: what an operator of an ordering family is, is told as a comparison, not as a strategy of btree. */
+#if PG_VERSION_NUM >= 180000
+#include "access/cmptype.h"
+typedef CompareType RencoderComparison;
+#define RENCODER_COMPARISON_LESS	COMPARE_LT
+#else
+#include "access/stratnum.h"
+typedef int16 RencoderComparison;
+#define RENCODER_COMPARISON_LESS	BTLessStrategyNumber
+#endif
+
 /* 18: EXPLAIN ANALYZE shows how many searches of the index a scan made. */
 #if PG_VERSION_NUM >= 180000
 #include "access/genam.h"

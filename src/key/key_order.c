@@ -16,14 +16,14 @@ column_order_family(Relation index, int col)
 	Oid			less = get_opfamily_member(family, type, type, BTLessStrategyNumber);
 	Oid			btree;
 	Oid			btree_type;
-	int16		strategy;
+	RencoderComparison comparison;
 
 	/* With support function 6 keys are in an order of their own. */
 	if (!OidIsValid(less) || OidIsValid(get_opfamily_proc(family, type, type, RENCODER_PROC_ORDER)) ||
 		!rencoder_key_can_use_operator(family, type, BTLessStrategyNumber, type,
 									   index->rd_indcollation[col]) ||
-		!get_ordering_op_properties(less, &btree, &btree_type, &strategy) ||
-		btree_type != type || strategy != BTLessStrategyNumber)
+		!get_ordering_op_properties(less, &btree, &btree_type, &comparison) ||
+		btree_type != type || comparison != RENCODER_COMPARISON_LESS)
 		return InvalidOid;
 	return btree;
 }
