@@ -26,6 +26,7 @@ BEGIN
 	END LOOP;
 	RETURN n;
 END $$;
+SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT FROM t WHERE v = 5 AND id = 5;
 SELECT frontier = pages() AS covered, pending_pages FROM rencoder_metapage('t_idx');
 
