@@ -182,3 +182,24 @@ rencoder_page_read_recent(Relation index, BlockNumber blkno, uint16 page_id,
 	lock_page(index, *recent, blkno, BUFFER_LOCK_SHARE, page_id);
 	return *recent;
 }
+
+uint32
+rencoder_page_count_new(Relation rel, BlockNumber nblocks, uint32 max)
+{
+	uint32		n = 0;
+
+	while (n < max && n < nblocks)
+	{
+		Buffer		buf = ReadBuffer(rel, nblocks - 1 - n);
+		bool		is_new;
+
+		CHECK_FOR_INTERRUPTS();
+		LockBuffer(buf, BUFFER_LOCK_SHARE);
+		is_new = PageIsNew(BufferGetPage(buf));
+		UnlockReleaseBuffer(buf);
+		if (!is_new)
+			break;
+		n++;
+	}
+	return n;
+}

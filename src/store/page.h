@@ -147,4 +147,10 @@ extern Buffer rencoder_page_read_recent(Relation index, BlockNumber blkno,
 extern Buffer rencoder_page_try_read(Relation index, BlockNumber blkno,
 									 uint16 page_id, const char **fault);
 
+/*
+ * How many of the last pages of a table or an index with "nblocks", "max" at most, are zero: it was extended, and
+ * nobody has used them yet.  Locks: a page share, one at a time, released.
+ */
+extern uint32 rencoder_page_count_new(Relation rel, BlockNumber nblocks, uint32 max);
+
 #endif							/* RENCODER_PAGE_H */

@@ -124,36 +124,11 @@ rencoder_space_find_root(Relation index, uint16 page_id)
 }
 
 /*
- * How many of the last "max" pages of the file are zero?  Nothing refers to
- * these: who refers to an extent has written all of it before, or at least its
- * last page (rencoder_space_secure).  They are what an extension was good for
- * before the disk was full, or what a crash or cancellation left unwritten;
- * left alone, each new attempt would add to them.
- */
-static uint32
-count_unused_space(Relation index, BlockNumber nblocks, uint32 max)
-{
-	uint32		n = 0;
-
-	while (n < max && n < nblocks)
-	{
-		Buffer		buf = ReadBuffer(index, nblocks - 1 - n);
-		bool		is_new;
-
-		CHECK_FOR_INTERRUPTS();
-		LockBuffer(buf, BUFFER_LOCK_SHARE);
-		is_new = PageIsNew(BufferGetPage(buf));
-		UnlockReleaseBuffer(buf);
-		if (!is_new)
-			break;
-		n++;
-	}
-	return n;
-}
-
-/*
- * From the end of the file.  Counting zero pages there and extension are one step, because
- * others extend, too (rencoder_space_extend_made).
+ * From the end of the file.  Nothing refers to zero pages there: who refers to an extent has written all
+ * of it before, or at least its last page (rencoder_space_secure).  They are what an extension was good
+ * for before the disk was full, or what a crash or cancellation left unwritten; left alone, each new
+ * attempt would add to them.  Counting them and extension are one step, because others extend, too
+ * (rencoder_space_extend_made).
  */
 static RencoderExtent
 take_space_from_end(Relation index, uint32 npages)
@@ -164,7 +139,7 @@ take_space_from_end(Relation index, uint32 npages)
 
 	LockRelationForExtension(index, ExclusiveLock);
 	nblocks = RelationGetNumberOfBlocks(index);
-	tail = count_unused_space(index, nblocks, npages);
+	tail = rencoder_page_count_new(index, nblocks, npages);
 	if (tail < npages)
 		(void) extend_space(index, npages - tail);
 	UnlockRelationForExtension(index, ExclusiveLock);

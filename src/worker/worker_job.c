@@ -123,27 +123,6 @@ look_at_scans(RencoderJob *job, Relation index, BlockNumber nblocks)
 	job->scans = stats.count[RENCODER_STATS_SCANS];
 }
 
-/* How many of the last pages, FAST_SLACK at most, have had no row yet: the table is extended by several at once. */
-static BlockNumber
-count_new_pages(Relation heap, BlockNumber nblocks)
-{
-	BlockNumber n = 0;
-
-	while (n < Min(FAST_SLACK, nblocks))
-	{
-		Buffer		buf = ReadBuffer(heap, nblocks - 1 - n);
-		bool		is_new;
-
-		LockBuffer(buf, BUFFER_LOCK_SHARE);
-		is_new = PageIsNew(BufferGetPage(buf));
-		UnlockReleaseBuffer(buf);
-		if (!is_new)
-			break;
-		n++;
-	}
-	return n;
-}
-
 /* How many of the last pages are left alone. */
 static BlockNumber
 tail_slack(const RencoderJob *job, Relation heap, BlockNumber nblocks, bool quiet)
@@ -151,7 +130,7 @@ tail_slack(const RencoderJob *job, Relation heap, BlockNumber nblocks, bool quie
 	if (quiet)
 		return 0;
 	if (job->scan_rate > 0 && job->growth >= READ_GROWTH && heap->rd_rel->relam == HEAP_TABLE_AM_OID)
-		return count_new_pages(heap, nblocks);
+		return rencoder_page_count_new(heap, nblocks, FAST_SLACK);
 	return job->growth >= FAST_PAGES ? FAST_SLACK : 1;
 }
 
