@@ -58,5 +58,37 @@ SELECT left(condition, 40) AS condition, array_agg(n || ': ' || answer ORDER BY 
 FROM pf_answers GROUP BY pf_answers.condition HAVING count(DISTINCT answer) > 1;
 SELECT count(DISTINCT answer) > 4 AS different FROM pf_answers WHERE n = 0;
 
-DROP TABLE pf, pf_queries, pf_answers;
-DROP FUNCTION pf_fill, pf_ask, pages_of;
+-- Rows one by one, in order and as they come, of which pages of the table are fetched ahead.
+CREATE INDEX pf_v ON pf USING rencoder (v) WITH (autosummarize = off);
+SELECT pf_fill(7501, 7600);
+CREATE FUNCTION pf_rows(query text, OUT ids text, OUT buffers int) LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE format('SELECT array_agg(id)::text FROM (%s) q', query) INTO ids;
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT json) ' || query INTO plan;
+	IF plan::text !~ '"Index Name": "pf_(v|idx)"' THEN
+		RAISE EXCEPTION 'another plan: %', plan;
+	END IF;
+	buffers := (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::int
+		+ (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::int;
+END $$;
+CREATE TABLE pf_plain AS
+SELECT format('SELECT id FROM pf WHERE v BETWEEN %s AND %s %s %s', lo, lo + 2e12::int8, wanted, bound) AS query
+FROM unnest('{-4000000000000,0,3000000000000}'::int8[]) lo,
+	unnest(ARRAY['', 'ORDER BY v, id', 'ORDER BY v DESC']) wanted, unnest(ARRAY['', 'LIMIT 7', 'LIMIT 300']) bound;
+CREATE FUNCTION pf_ask_plain(concurrency int, OUT query text, OUT ids text, OUT buffers int)
+RETURNS SETOF record LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_sort = off AS $$
+BEGIN
+	PERFORM set_config('effective_io_concurrency', concurrency::text, true);
+	RETURN QUERY SELECT q.query, r.* FROM pf_plain q, pf_rows(q.query) r;
+END $$;
+CREATE TABLE pf_plain_answers AS SELECT n, a.* FROM unnest(ARRAY[0, 1, 3, 16, 1000]) n, pf_ask_plain(n) a;
+SELECT n, count(*) AS queries, count(ids) AS found FROM pf_plain_answers GROUP BY n ORDER BY n;
+SELECT query, array_agg(DISTINCT buffers) AS buffers, count(DISTINCT ids) AS answers FROM pf_plain_answers
+GROUP BY query HAVING count(DISTINCT (ids, buffers)) > 1;
+SELECT count(DISTINCT ids) > 10 AS different FROM pf_plain_answers WHERE n = 0;
+
+DROP TABLE pf, pf_queries, pf_answers, pf_plain, pf_plain_answers;
+DROP FUNCTION pf_fill, pf_ask, pages_of, pf_rows, pf_ask_plain;

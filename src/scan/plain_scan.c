@@ -11,8 +11,13 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
+#include "utils/spccache.h"
 
+#include "store/kept_pages.h"
 #include "table/heap_read.h"
+
+/* "distance": not asked for yet. */
+#define UNKNOWN_DISTANCE	PG_UINT32_MAX
 
 /* Memory that is kept from scan to scan. */
 #define KEPT_STRETCHES	256
@@ -22,6 +27,7 @@ rencoder_plain_scan_init(RencoderPlainScan *plain)
 {
 	memset(plain, 0, sizeof(*plain));
 	plain->context = CurrentMemoryContext;
+	plain->distance = UNKNOWN_DISTANCE;
 	renc_stretches_begin(&plain->list, Min(work_mem * (Size) 512, MaxAllocSize / 2), palloc, pfree);
 
 	/* This one has what was handed out, not more. */
@@ -57,6 +63,7 @@ rencoder_plain_scan_rewind(RencoderPlainScan *plain)
 	plain->complete = false;
 	plain->limit = RENCODER_PLAIN_FIRST_ENTRIES;
 	plain->pages = 0;
+	plain->nahead = plain->most_ahead = 0;
 	plain->counted = InvalidBlockNumber;
 }
 
@@ -67,6 +74,12 @@ rencoder_plain_scan_take(RencoderPlainScan *plain, const renc_stretches *rows)
 	plain->begun = true;
 	plain->early.broken_off = false;
 	rencoder_plain_scan_end_search(plain, rows);
+}
+
+void
+rencoder_plain_scan_wants_all(RencoderPlainScan *plain)
+{
+	plain->most_ahead = PG_UINT32_MAX / 2;
 }
 
 void
@@ -86,6 +99,7 @@ rencoder_plain_scan_begin_search(RencoderPlainScan *plain)
 	MemoryContextSwitchTo(caller);
 	renc_stretches_clear(&plain->list);
 	memset(&plain->next, 0, sizeof(plain->next));
+	plain->nahead = 0;
 	memset(&plain->left_out, 0, sizeof(plain->left_out));
 
 	plain->begun = true;
@@ -141,6 +155,31 @@ read_plain_scan_roots(RencoderPlainScan *plain, Relation heap)
 	UnlockReleaseBuffer(buffer);
 }
 
+/* Fetches pages ahead of the one that comes next. */
+static void
+read_ahead(RencoderPlainScan *plain, Relation heap)
+{
+	if (plain->distance == UNKNOWN_DISTANCE)
+		plain->distance = (uint32) get_tablespace_io_concurrency(heap->rd_rel->reltablespace);
+	if (plain->nahead > 0)
+		plain->nahead--;
+	else
+		plain->ahead = plain->next;
+	if (rencoder_kept_prefetch_is_vain())
+		return;
+	while (plain->nahead < Min(plain->most_ahead, plain->distance))
+	{
+		uint64		row[RENC_ROW_WORDS];
+		BlockNumber page;
+
+		if (!renc_stretches_next(&plain->list, &plain->ahead, &page, row))
+			break;
+		plain->nahead++;
+		rencoder_kept_prefetch_block(heap, page);
+	}
+	plain->most_ahead = Min(Max(plain->most_ahead, 1) * 2, PG_UINT32_MAX / 2);
+}
+
 /* Goes on to the next page of the list; false: there is none. */
 static bool
 next_plain_scan_page(RencoderPlainScan *plain, Relation heap)
@@ -152,6 +191,7 @@ next_plain_scan_page(RencoderPlainScan *plain, Relation heap)
 	CHECK_FOR_INTERRUPTS();
 	if (!renc_stretches_next(&plain->list, &plain->next, &plain->page, row))
 		return false;
+	read_ahead(plain, heap);
 	renc_stretches_rows(&plain->earlier, &plain->left_out, plain->page, gone);
 	whole = renc_page_rows_are_all(row);
 	plain->word = 0;

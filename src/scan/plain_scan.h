@@ -12,6 +12,9 @@
  * is done anew, with a bound that is 4 times as high, and at last with none.  What was handed out
  * before is left out: all rows are in the last list, which is that of a whole search, however the
  * index has changed.
+ *
+ * Pages of the table are fetched ahead, as a bitmap scan does it: one after the first page, and twice as
+ * many after each further one, up to effective_io_concurrency.
  */
 #ifndef RENCODER_PLAIN_SCAN_H
 #define RENCODER_PLAIN_SCAN_H
@@ -47,6 +50,10 @@ typedef struct RencoderPlainScan
 	RencoderEarlyEnd early;		/* of the last one */
 	renc_stretches list;		/* what that has found */
 	renc_stretches_cursor next;
+	renc_stretches_cursor ahead;	/* of the pages fetched ahead, the last */
+	uint32		nahead;			/* of them, that are not handed out yet; */
+	uint32		most_ahead;		/* as many as may be, */
+	uint32		distance;		/* and as many as the tablespace allows */
 	renc_stretches earlier;		/* what was handed out of those before */
 	renc_stretches_cursor left_out;
 	BlockNumber counted;		/* last, or InvalidBlockNumber */
@@ -63,6 +70,9 @@ extern void rencoder_plain_scan_rewind(RencoderPlainScan *plain);
 
 /* Begins a list anew that is no search's: what was handed out does not matter. */
 extern void rencoder_plain_scan_take(RencoderPlainScan *plain, const renc_stretches *rows);
+
+/* All that was found will be wanted: pages are fetched ahead from the first one on. */
+extern void rencoder_plain_scan_wants_all(RencoderPlainScan *plain);
 
 /* Frees memory. */
 extern void rencoder_plain_scan_end(RencoderPlainScan *plain);

@@ -73,7 +73,13 @@ rencoder_kept_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno)
 		rencoder_kept_find(prefetch->kept, blkno) != NULL ||
 		!rencoder_meta_has_block(prefetch->index, blkno))
 		return;
-	in_vain = PrefetchBuffer(prefetch->index, MAIN_FORKNUM, blkno).initiated_io ? 0 : in_vain + 1;
+	rencoder_kept_prefetch_block(prefetch->index, blkno);
+}
+
+void
+rencoder_kept_prefetch_block(Relation rel, BlockNumber blkno)
+{
+	in_vain = PrefetchBuffer(rel, MAIN_FORKNUM, blkno).initiated_io ? 0 : in_vain + 1;
 }
 
 /* ---- Roots ---- */

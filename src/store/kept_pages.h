@@ -65,6 +65,9 @@ extern bool rencoder_kept_prefetch_is_vain(void);
  */
 extern void rencoder_kept_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno);
 
+/* The same of any page that a table or an index has, without looking whether it is vain. */
+extern void rencoder_kept_prefetch_block(Relation rel, BlockNumber blkno);
+
 /* ---- Roots ---- */
 
 /* The root of a tree of a run that the session keeps, until it keeps another one, or NULL. */
