@@ -288,6 +288,32 @@ UPDATE status SET n = n, s = s WHERE n % 100 = 1;
 SELECT buffers('SELECT * FROM status ORDER BY s LIMIT 10') <= 80 AS ascending,
 	buffers('SELECT * FROM status ORDER BY s DESC LIMIT 10') <= 80 AS descending;
 
+-- If it is known how many rows are wanted, not many more are fetched.
+CREATE TABLE wanted (tenant int, at int, filler text);
+ALTER TABLE wanted ALTER filler SET STORAGE plain;
+INSERT INTO wanted SELECT i % 10, i, repeat('x', 1000) FROM generate_series(1, 3000) i;
+CREATE INDEX wanted_idx ON wanted USING rencoder (tenant, at) WITH (composite = on, autosummarize = off);
+ANALYZE wanted;
+PREPARE sixty AS SELECT * FROM wanted WHERE tenant = $1 ORDER BY at DESC LIMIT 60;
+SET plan_cache_mode = force_generic_plan;
+SELECT buffers('SELECT * FROM wanted WHERE tenant = 3 ORDER BY at DESC LIMIT 60') < 145 AS constant,
+	buffers('SELECT * FROM wanted WHERE tenant = 3 ORDER BY at DESC LIMIT 60 FOR UPDATE') < 210 AS locked,
+	buffers('EXECUTE sixty (3)') < 145 AS generic,
+	buffers('SELECT * FROM wanted WHERE tenant = 3 AND at < 1000 ORDER BY at DESC LIMIT 1') < 9 AS one;
+RESET plan_cache_mode;
+-- A plain scan in any order goes forward, EXPLAIN says, and a kept plan stays what it is.
+CREATE FUNCTION scan_direction(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	RETURN coalesce(plan->0->'Plan'->>'Scan Direction', plan->0->'Plan'->'Plans'->0->>'Scan Direction');
+END $$;
+PREPARE any_order AS SELECT * FROM o WHERE a = 5;
+SELECT scan_direction('EXECUTE any_order') FROM generate_series(1, 3);
+SELECT scan_direction('SELECT * FROM o ORDER BY a DESC LIMIT 1'),
+	scan_direction('SELECT * FROM o WHERE a BETWEEN 1 AND 1000 LIMIT 1');
+
 -- Rows are fetched twice only where somebody wants their order.
 SELECT buffers('SELECT * FROM o WHERE a BETWEEN 1 AND 20000000') + 15
 	< buffers('SELECT * FROM o WHERE a BETWEEN 1 AND 20000000 ORDER BY a') AS fewer;

@@ -7,7 +7,9 @@
 # rows of the first.  Indexes on (tenant, at), id, random and status, which has five values.  Of each kind 100
 # queries, for tenants of rows drawn at random: pages of index and table, those that are read twice counted
 # twice, and CPU time of the session, the least of five rounds, by one kind of index after the other.  The same
-# while 1 % of the rows are new and 1 % changed, without maintenance.  Ends with exit code 1 if a limit is passed.
+# while 1 % of the rows are new and 1 % changed, without maintenance.  At last 1,000 single rows come a second, by
+# four clients, and 400 queries, 20 a second, ask for the newest 20 of a tenant: the median.  Ends with exit code 1 if
+# a limit is passed.
 set -euo pipefail
 # shellcheck source=bench/lib/bench.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
@@ -116,6 +118,62 @@ measure() {
         FROM measured r JOIN measured b USING (n) JOIN kinds USING (n) WHERE r.method = 'r' AND b.method = 'b' ORDER BY n")
 }
 
+# While rows come: pages and CPU time of single queries by one kind of index, in the middle.
+make_stream() {
+    bench_sql -q <<SQL
+ALTER INDEX at_r SET (autosummarize = on);
+ALTER INDEX id_r SET (autosummarize = on);
+ALTER INDEX random_r SET (autosummarize = on);
+ALTER INDEX status_r SET (autosummarize = on);
+CREATE TABLE live (method text, pages int, us numeric);
+CREATE SEQUENCE ids START 100000000;
+CREATE PROCEDURE live(m text, n int) LANGUAGE plpgsql AS \$\$
+DECLARE
+    q text;
+    since numeric;
+    plan json;
+BEGIN
+    FOR i IN 1 .. n LOOP
+        SELECT a.query INTO q FROM asked a JOIN kinds k ON k.n = a.n WHERE k.kind = 'newest 20 of a tenant' ORDER BY random() LIMIT 1;
+        COMMIT;
+        PERFORM pg_sleep(0.05);
+        since := cpu();
+        EXECUTE q;
+        since := cpu() - since;
+        EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING off, FORMAT json) ' || q INTO plan;
+        INSERT INTO live VALUES (m, (plan->0->'Plan'->>'Shared Hit Blocks')::int + (plan->0->'Plan'->>'Shared Read Blocks')::int,
+            since * 1000);
+        COMMIT;
+    END LOOP;
+END \$\$;
+SQL
+    cat >"$WORK/stream.sql" <<'SQL'
+INSERT INTO t SELECT nextval('ids'), power(100000, random())::int8 * 7919 % 100003, clock_timestamp() + interval '3 years',
+    hashint8extended(nextval('ids'), 1), 'open', repeat('x', 40);
+SQL
+}
+
+measure_stream() {
+    local method stream status=0
+    make_stream
+    PGOPTIONS='-c synchronous_commit=off' pgbench -n -M prepared -c 4 -j 1 -R 1000 -T 60 -f "$WORK/stream.sql" postgres \
+        >"$WORK/log/pgbench" 2>&1 & stream=$!
+    for method in b r; do
+        bench_sql -q -c "UPDATE pg_index SET indisvalid = indexrelid::regclass::text LIKE '%\\_$method' WHERE indrelid = 't'::regclass"
+        bench_sql -q -o /dev/null -c 'SET enable_indexonlyscan = off' -c 'SET enable_seqscan = off' \
+            -c "CALL live('$method', 400)"
+    done
+    wait "$stream" || status=$?
+    ((status == 0)) || { show_log "$WORK/log/pgbench" 20; die 'pgbench failed'; }
+    bench_sql -q -c "UPDATE pg_index SET indisvalid = true WHERE indrelid = 't'::regclass"
+    bench_sql -F ' ' -c "SELECT '  ' || CASE method WHEN 'b' THEN 'btree   ' ELSE 'rencoder' END, 'pages', round(avg(pages), 1), 'median',
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY pages), 'us', round(avg(us), 1), 'median',
+        round((percentile_cont(0.5) WITHIN GROUP (ORDER BY us))::numeric, 1) FROM live GROUP BY method ORDER BY method"
+    bench_limit 'beside 1,000 rows/s, newest 20 of a tenant: median of CPU, times the btree'"'s" "$(bench_sql -c "SELECT round((r.us / b.us)::numeric, 2)
+        FROM (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY us) AS us FROM live WHERE method = 'r') r,
+             (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY us) AS us FROM live WHERE method = 'b') b")" '<=' 3
+}
+
 main() {
     bench_machine
     echo "$MILLIONS million rows, seed $SEED."
@@ -130,6 +188,8 @@ main() {
     echo "1 % new, 1 % changed, 2,000 rows behind all runs"
     bench_sql -q -c "UPDATE kinds SET pages = CASE WHEN kind = 'latest of 100 tenants' THEN 1300 END, times = NULL"
     measure grown
+    echo '1,000 rows a second'
+    measure_stream
     bench_finish
 }
 

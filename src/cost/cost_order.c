@@ -107,3 +107,19 @@ rencoder_cost_is_in_order(const RencoderCostPath *p)
 	}
 	return p->path->path.pathkeys != NIL && bms_num_members(single) < p->index->nkeycolumns;
 }
+
+bool
+rencoder_cost_has_rival_order(const RencoderCostPath *p)
+{
+	if (p->root->limit_tuples <= 0 || p->index->sortopfamily == NULL)
+		return false;
+	for (int i = 0; i < 2; i++)
+	{
+		List	   *pathkeys = build_index_pathkeys(p->root, p->index,
+													i == 0 ? BackwardScanDirection : ForwardScanDirection);
+
+		if (pathkeys_contained_in(p->root->query_pathkeys, pathkeys))
+			return true;
+	}
+	return false;
+}

@@ -183,6 +183,9 @@ extern RencoderCostReport rencoder_cost_report(const RencoderCostPath *p);
  */
 extern bool rencoder_cost_is_in_order(const RencoderCostPath *p);
 
+/* Does the query want some rows in an order that the index has? */
+extern bool rencoder_cost_has_rival_order(const RencoderCostPath *p);
+
 /* Between "scattered" and "together", as cost_index() does. */
 static inline double
 rencoder_cost_interpolate(double scattered, double together, double correlation)

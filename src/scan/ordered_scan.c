@@ -16,8 +16,11 @@
 #include "scan/slice_edge.h"
 #include "scan/uncovered.h"
 
-/* Entries of the second slice, which has a page of a list; of the next ones, in times of the one before. */
-#define SECOND_ENTRIES	24
+/*
+ * Entries of the second slice, which with the first has a page of a list; of the next ones, in times of
+ * the one before.
+ */
+#define SECOND_ENTRIES	20
 #define MORE_ENTRIES	4
 
 /* Entries of the largest slices. */
@@ -177,7 +180,7 @@ rencoder_ordered_scan_rewind(RencoderOrderedScan *order)
 	order->phase = PHASE_BEGIN;
 	order->first = true;
 	order->all = order->anything = order->nulls_done = false;
-	order->entries = RENCODER_ORDERED_FIRST_ENTRIES;
+	order->entries = 0;
 }
 
 int64
@@ -252,6 +255,17 @@ rencoder_ordered_scan_prepare(RencoderOrderedScan *order, IndexScanDesc scan, Re
 	for (uint32 i = 0; i < copies->catalog.n; i++)
 		order->all |= copies->catalog.entry[i].keyless != 0;
 	MemoryContextSwitchTo(caller);
+}
+
+/* How many entries the first slice is to have. */
+static uint32
+first_entries(IndexScanDesc scan)
+{
+	int			wanted = scan->numberOfKeys == 0 ? 0 :
+		(scan->keyData[0].sk_flags >> RENCODER_SK_WANTED_SHIFT) & RENCODER_SK_MOST_WANTED;
+
+	/* Some rows are not visible, or lie beside a bound. */
+	return wanted == 0 ? RENCODER_ORDERED_FIRST_ENTRIES : (uint32) (wanted + wanted / 8 + 1);
 }
 
 /* What the query asks for. */
@@ -340,7 +354,8 @@ choose_slice(RencoderOrderedScan *order, Relation index, RencoderQuery *query,
 		rencoder_slice_edge_find(index, copies, order->generation,
 								 &rencoder_key_newest_set(query, 0)->set, order->entries, &edge,
 								 index_pages);
-		order->entries = Min(Max(order->entries * MORE_ENTRIES, SECOND_ENTRIES), MOST_ENTRIES);
+		order->entries = order->first ? Max(order->entries, SECOND_ENTRIES) :
+			Min(order->entries * MORE_ENTRIES, MOST_ENTRIES);
 		if (query->composite)
 			edge.key = rencoder_composite_order_edge(rencoder_composite_codes(order->coder, order->functions.n),
 													 edge.key, order->backward, order->single);
@@ -375,6 +390,8 @@ rencoder_ordered_scan_search(RencoderOrderedScan *order, IndexScanDesc scan, Sca
 	int64		index_pages = 0;
 
 	find_single_columns(scan, order->single);
+	if (order->entries == 0)
+		order->entries = first_entries(scan);
 	if (order->phase == PHASE_BEGIN)
 		order->backward = ScanDirectionIsBackward(direction);
 	else if (order->backward != ScanDirectionIsBackward(direction))
@@ -489,6 +506,7 @@ sort_slice(RencoderOrderedScan *order, IndexScanDesc scan)
 	uint64		key;
 
 	begin_sort(order, scan->indexRelation);
+	rencoder_plain_scan_wants_all(&order->found);
 	while (next_found(order, scan, &kind, &key))
 	{
 		if (kind == RENCODER_ROW_KEYLESS && !order->anything)

@@ -11,6 +11,8 @@
  *		keys	|-- slice --|-- slice --------|-- slice ..
  *				 3 entries    24                96, or a value with many rows alone
  *
+ * If it is known how many rows are wanted, the first slice has as many entries.
+ *
  * Rows that no run covers are read once, and kept as keys with line pointers.  Nulls are a slice of
  * their own, before or behind.  Rows of a slice whose only key stands for one value need no order.
  */
@@ -27,8 +29,13 @@
 /* Entries that the first slice of a scan is to have: for who wants the least, or the greatest. */
 #define RENCODER_ORDERED_FIRST_ENTRIES	3
 
-/* In sk_flags of a scan key, which has bits for access methods: rows may come in any order. */
+/*
+ * In sk_flags of a scan key, which has bits for access methods: rows may come in any order, or how many
+ * are wanted, up to the most that can be said; 0 if that is not known.
+ */
 #define RENCODER_SK_ANY_ORDER			0x00010000
+#define RENCODER_SK_WANTED_SHIFT		17
+#define RENCODER_SK_MOST_WANTED			0x0FFF
 
 typedef struct RencoderOrderedScan RencoderOrderedScan;
 

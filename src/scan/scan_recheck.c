@@ -1,6 +1,6 @@
 /*
  * scan_recheck.c
- *		How rows are compared with lists of values.
+ *		What a scan is told when the executor begins, and how rows are compared with lists of values.
  *
  * All rows of a visited page are rechecked.  Of "x = ANY (list)" the planner has a hash table made
  * if the list is a constant.  A list that is a parameter of a generic plan, or made by a subquery,
@@ -156,43 +156,69 @@ scans_our_index(PlanState *node, void *context)
 		planstate_tree_walker(node, scans_our_index, context);
 }
 
-/* Tells a scan by its keys that nobody wants its order (cost/cost_order.c). */
+/*
+ * A path of ours whose order nobody wants has no direction (cost/cost_order.c).  The scan is told so by
+ * its keys, and EXPLAIN by a copy of the plan, which may be kept, that it goes forward.
+ */
 static void
 pass_on_any_order(IndexScanState *node)
 {
-	if (((IndexScan *) node->ss.ps.plan)->indexorderdir != NoMovementScanDirection)
-		return;
+	IndexScan  *plan = MemoryContextAlloc(node->ss.ps.state->es_query_cxt, sizeof(IndexScan));
+
+	*plan = *(IndexScan *) node->ss.ps.plan;
+	plan->indexorderdir = ForwardScanDirection;
+	node->ss.ps.plan = &plan->scan.plan;
 	for (int i = 0; i < node->iss_NumScanKeys; i++)
 		node->iss_ScanKeys[i].sk_flags |= RENCODER_SK_ANY_ORDER;
 }
 
+/* Tells a scan how many rows are wanted of it, if that is known. */
+static void
+pass_on_limit(const LimitState * node)
+{
+	PlanState  *below = outerPlanState(node);
+	double		rows = node->ps.plan->plan_rows;
+	IndexScanState *scan;
+
+	if (IsA(below, LockRowsState))
+		below = outerPlanState(below);
+	if (!IsA(below, IndexScanState) || !scans_our_index(below, NULL))
+		return;
+	scan = (IndexScanState *) below;
+	if (scan->iss_NumScanKeys > 0)
+		scan->iss_ScanKeys[0].sk_flags |=
+			(int) Min(Max(rows, 1), RENCODER_SK_MOST_WANTED) << RENCODER_SK_WANTED_SHIFT;
+}
+
 static bool
-hash_lists_of_plan(PlanState *node, void *context)
+look_at_plan(PlanState *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, IndexScanState) && scans_our_index(node, NULL))
+	if (IsA(node, IndexScanState) &&
+		((IndexScan *) node->plan)->indexorderdir == NoMovementScanDirection)
 		pass_on_any_order((IndexScanState *) node);
+	if (IsA(node, LimitState))
+		pass_on_limit((LimitState *) node);
 	if ((IsA(node, BitmapHeapScanState) && scans_our_index(outerPlanState(node), NULL)) ||
 		(IsA(node, IndexScanState) && scans_our_index(node, NULL)))
 		hash_lists_of_node(node);
-	return planstate_tree_walker(node, hash_lists_of_plan, context);
+	return planstate_tree_walker(node, look_at_plan, context);
 }
 
 static void
-hash_lists_at_start(QueryDesc *desc, int eflags)
+look_at_plan_at_start(QueryDesc *desc, int eflags)
 {
 	if (next_executor_start)
 		next_executor_start(desc, eflags);
 	else
 		standard_ExecutorStart(desc, eflags);
-	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
-		(void) hash_lists_of_plan(desc->planstate, NULL);
+	(void) look_at_plan(desc->planstate, NULL);
 }
 
 void
 rencoder_scan_recheck_init(void)
 {
 	next_executor_start = ExecutorStart_hook;
-	ExecutorStart_hook = hash_lists_at_start;
+	ExecutorStart_hook = look_at_plan_at_start;
 }
