@@ -82,7 +82,7 @@ measure() {
         bench_sql -q -c "UPDATE pg_index SET indisvalid = indexrelid::regclass::text LIKE '%\\_$method' WHERE indrelid = 't'::regclass"
         for kind in at code; do
             bench_sql -q -o /dev/null -c 'SET enable_seqscan = off' -c 'SET enable_indexscan = off' \
-                -c 'SET rencoder.enable_facts = off' -c "SELECT measure('$kind', '$method')"
+                -c "SELECT measure('$kind', '$method')"
         done
     done
     bench_sql -q -c "UPDATE pg_index SET indisvalid = true WHERE indrelid = 't'::regclass"

@@ -1,7 +1,6 @@
 -- Several columns of one index, with a condition on each: what is found, and what is read for it.
 -- A scan searches the column that promises the fewest entries, and others only where that pays.
 SET rencoder.sample_rate = 0;
-SET rencoder.enable_facts = off;
 CREATE SCHEMA conditions;
 SET search_path = conditions, public;
 \getenv abs_srcdir PG_ABS_SRCDIR

@@ -3,7 +3,6 @@
 SET client_min_messages = warning;
 SET enable_seqscan = off;
 SET enable_indexscan = off;
-SET rencoder.enable_facts = off;
 CREATE SCHEMA kept_coders;
 SET search_path = kept_coders, public;
 \getenv abs_srcdir PG_ABS_SRCDIR

@@ -3,7 +3,6 @@
 SET client_min_messages = warning;
 SET enable_seqscan = off;
 SET enable_indexscan = off;
-SET rencoder.enable_facts = off;
 SET rencoder.sample_rate = 0;
 CREATE SCHEMA kept_roots;
 SET search_path = kept_roots, public;

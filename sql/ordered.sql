@@ -292,14 +292,17 @@ SELECT buffers('SELECT * FROM status ORDER BY s LIMIT 10') <= 80 AS ascending,
 CREATE TABLE wanted (tenant int, at int, filler text);
 ALTER TABLE wanted ALTER filler SET STORAGE plain;
 INSERT INTO wanted SELECT i % 10, i, repeat('x', 1000) FROM generate_series(1, 3000) i;
-CREATE INDEX wanted_idx ON wanted USING rencoder (tenant, at) WITH (composite = on, autosummarize = off);
+CREATE INDEX wanted_idx ON wanted USING rencoder (tenant, at)
+	WITH (composite = on, autosummarize = off);
 ANALYZE wanted;
 PREPARE sixty AS SELECT * FROM wanted WHERE tenant = $1 ORDER BY at DESC LIMIT 60;
 SET plan_cache_mode = force_generic_plan;
 SELECT buffers('SELECT * FROM wanted WHERE tenant = 3 ORDER BY at DESC LIMIT 60') < 145 AS constant,
-	buffers('SELECT * FROM wanted WHERE tenant = 3 ORDER BY at DESC LIMIT 60 FOR UPDATE') < 210 AS locked,
+	buffers('SELECT * FROM wanted WHERE tenant = 3 ORDER BY at DESC LIMIT 60 FOR UPDATE') < 210
+		AS locked,
 	buffers('EXECUTE sixty (3)') < 145 AS generic,
-	buffers('SELECT * FROM wanted WHERE tenant = 3 AND at < 1000 ORDER BY at DESC LIMIT 1') < 9 AS one;
+	buffers('SELECT * FROM wanted WHERE tenant = 3 AND at < 1000 ORDER BY at DESC LIMIT 1') < 9
+		AS one;
 RESET plan_cache_mode;
 -- A plain scan in any order goes forward, EXPLAIN says, and a kept plan stays what it is.
 CREATE FUNCTION scan_direction(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -307,7 +310,8 @@ DECLARE
 	plan json;
 BEGIN
 	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
-	RETURN coalesce(plan->0->'Plan'->>'Scan Direction', plan->0->'Plan'->'Plans'->0->>'Scan Direction');
+	RETURN coalesce(plan->0->'Plan'->>'Scan Direction',
+		plan->0->'Plan'->'Plans'->0->>'Scan Direction');
 END $$;
 PREPARE any_order AS SELECT * FROM o WHERE a = 5;
 SELECT scan_direction('EXECUTE any_order') FROM generate_series(1, 3);

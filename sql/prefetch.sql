@@ -4,7 +4,6 @@ SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET max_parallel_maintenance_workers = 0;
 SET rencoder.sample_rate = 0;
-SET rencoder.enable_facts = off;
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set pages_of :abs_srcdir '/sql/include/pages_of.sql'
 \i :pages_of
@@ -74,9 +73,11 @@ BEGIN
 		+ (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::int;
 END $$;
 CREATE TABLE pf_plain AS
-SELECT format('SELECT id FROM pf WHERE v BETWEEN %s AND %s %s %s', lo, lo + 2e12::int8, wanted, bound) AS query
+SELECT format('SELECT id FROM pf WHERE v BETWEEN %s AND %s %s %s', lo, lo + 2e12::int8, wanted,
+	bound) AS query
 FROM unnest('{-4000000000000,0,3000000000000}'::int8[]) lo,
-	unnest(ARRAY['', 'ORDER BY v, id', 'ORDER BY v DESC']) wanted, unnest(ARRAY['', 'LIMIT 7', 'LIMIT 300']) bound;
+	unnest(ARRAY['', 'ORDER BY v, id', 'ORDER BY v DESC']) wanted,
+	unnest(ARRAY['', 'LIMIT 7', 'LIMIT 300']) bound;
 CREATE FUNCTION pf_ask_plain(concurrency int, OUT query text, OUT ids text, OUT buffers int)
 RETURNS SETOF record LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_sort = off AS $$
@@ -84,9 +85,11 @@ BEGIN
 	PERFORM set_config('effective_io_concurrency', concurrency::text, true);
 	RETURN QUERY SELECT q.query, r.* FROM pf_plain q, pf_rows(q.query) r;
 END $$;
-CREATE TABLE pf_plain_answers AS SELECT n, a.* FROM unnest(ARRAY[0, 1, 3, 16, 1000]) n, pf_ask_plain(n) a;
+CREATE TABLE pf_plain_answers AS SELECT n, a.*
+FROM unnest(ARRAY[0, 1, 3, 16, 1000]) n, pf_ask_plain(n) a;
 SELECT n, count(*) AS queries, count(ids) AS found FROM pf_plain_answers GROUP BY n ORDER BY n;
-SELECT query, array_agg(DISTINCT buffers) AS buffers, count(DISTINCT ids) AS answers FROM pf_plain_answers
+SELECT query, array_agg(DISTINCT buffers) AS buffers, count(DISTINCT ids) AS answers
+FROM pf_plain_answers
 GROUP BY query HAVING count(DISTINCT (ids, buffers)) > 1;
 SELECT count(DISTINCT ids) > 10 AS different FROM pf_plain_answers WHERE n = 0;
 

@@ -1182,7 +1182,6 @@ CREATE FUNCTION rencoder_index_stats(
 	OUT pages bigint,
 	OUT index_pages bigint,
 	OUT whole_pages bigint,
-	OUT saved_pages bigint,
 	OUT predicted_false_pages double precision,
 	OUT since timestamptz,
 	OUT size bigint,

@@ -5,7 +5,6 @@ SET enable_seqscan = off;
 SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET rencoder.sample_rate = 0;
-SET rencoder.enable_facts = off;
 
 CREATE FUNCTION sa_count(index regclass)
 	RETURNS TABLE (attnum smallint, kind text, source text, coders bigint, n bigint)

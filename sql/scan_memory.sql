@@ -5,7 +5,6 @@ SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 SET rencoder.sample_rate = 0;
-SET rencoder.enable_facts = off;
 CREATE SCHEMA scan_memory;
 SET search_path = scan_memory, public;
 \getenv seed RENCODER_SEED

@@ -22,9 +22,9 @@ JOBS=${RENCODER_JOBS:-$(nproc | awk '{ print ($1 < 4 ? $1 + 1 : 5) }')}
 # Those that take longest are begun first.
 LONGEST=(runs_recode nulls differential types_more runs_generations bounds points
 	opclass_order arrays strings_random
-	test/t/{067_worker_canceled,064_facts,001_wal,041_make_run,043_runs_pitr}.pl
+	test/t/{067_worker_canceled,001_wal,041_make_run,043_runs_pitr}.pl
 	test/t/{027_before_rows,055_workers,006_pitr,025_lost_coder,042_runs_crash,039_runs}.pl
-	test/t/{022_fuzz_pages,062_facts_wal}.pl)
+	test/t/{022_fuzz_pages}.pl)
 
 # Seconds that one stage, or one file of regress, may take before it counts as hung; and one of tap.
 STAGE_TIMEOUT=${RENCODER_STAGE_TIMEOUT:-3600}

@@ -55,7 +55,7 @@ SQL
 ask() {
     local way query
     local settings='SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off SET enable_memoize = off SET rencoder.enable_facts = off'
+SET enable_material = off SET enable_memoize = off'
     for way in a r b; do
         query="SELECT $(sed "s/\<C\>/u$way/g; s/\<D\>/k$way/g" <<< "$5")"
         cat <<SQL
@@ -223,7 +223,7 @@ lsn() { bench_sql -c 'SELECT pg_current_wal_flush_lsn()'; }
 
 absent_pages() { # COLUMN
     bench_sql -q <<SQL
-SET enable_seqscan = off; SET enable_indexscan = off; SET rencoder.enable_facts = off;
+SET enable_seqscan = off; SET enable_indexscan = off;
 SELECT round(avg(p.index_pages), 1) || ' + ' || round(avg(p.heap_pages), 1)
 FROM generate_series(1, 200) i, bench_pages(bench_explain(format('SELECT f FROM t WHERE $1 = %s', hashint8extended(-i, 99)))) p;
 SQL
@@ -321,7 +321,7 @@ END \$\$;
 SQL
     from=$(lsn)
     bench_sql -q -c 'SET enable_seqscan = off' -c 'SET enable_indexscan = off' \
-        -c 'SET rencoder.enable_facts = off' -c "CALL grow(8, $1)"
+        -c "CALL grow(8, $1)"
     to=$(lsn)
     read -r all pages <<< "$(wal_of t_a "$from" "$to")"
     printf '| %s queries/s | %s | WAL a row %s, of it new pages %s | ' "$1" \
@@ -371,7 +371,7 @@ END \$\$;
 INSERT INTO l SELECT -i, hashint8extended(-i, $SEED), repeat('x', $filler) FROM generate_series(1, 200000) i;
 SQL
     bench_sql -q -c 'SET enable_seqscan = off' -c 'SET enable_indexscan = off' \
-        -c 'SET rencoder.enable_facts = off' -c 'CALL ask_load(60)'
+        -c 'CALL ask_load(60)'
     bench_sql -c "SELECT 'After a load, ms: index + heap pages: ' || string_agg(round(ms) || ': ' || index_pages || '+' || heap_pages, ', ' ORDER BY ms) FROM asked"
     bench_limit '  ms from the first query to the last one that reads more than 20 pages' \
         "$(bench_sql -c 'SELECT coalesce(round(max(ms)), 0) FROM asked WHERE index_pages + heap_pages > 20')" '<=' 500

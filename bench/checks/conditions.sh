@@ -105,7 +105,7 @@ SQL
 measure() {
     bench_sql -q -c "CREATE INDEX t_idx ON t USING $2" -c 'VACUUM ANALYZE t'
     bench_sql -q -o /dev/null -c 'SET enable_seqscan = off' -c 'SET enable_hashjoin = off' \
-        -c 'SET enable_mergejoin = off' -c 'SET random_page_cost = 1.1' -c 'SET rencoder.enable_facts = off' \
+        -c 'SET enable_mergejoin = off' -c 'SET random_page_cost = 1.1' \
         -c "SELECT measure('$1')"
     echo "$1: $(bench_sql -c "SELECT pg_size_pretty(pg_relation_size('t_idx'))")"
     bench_sql -q -c 'DROP INDEX t_idx'

@@ -63,7 +63,6 @@ DECLARE
     child jsonb;
 BEGIN
     SET LOCAL enable_indexscan = off;
-    SET LOCAL rencoder.enable_facts = off;
     EXECUTE 'EXPLAIN (FORMAT json, ANALYZE, BUFFERS, TIMING off) ' || query INTO plan;
     SET LOCAL enable_indexscan = on;
     plan := plan -> 0 -> 'Plan' -> 'Plans' -> 0;

@@ -59,8 +59,7 @@ BEGIN
 END $$;
 CREATE PROCEDURE ask(step int) LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM set_config('enable_seqscan', 'off', false), set_config('enable_indexscan', 'off', false),
-        set_config('rencoder.enable_facts', 'off', false);
+    PERFORM set_config('enable_seqscan', 'off', false), set_config('enable_indexscan', 'off', false);
     FOR i IN 1 .. 200 LOOP
         INSERT INTO asked SELECT step, p.index_pages, p.heap_pages FROM bench_pages(bench_explain(
             'SELECT count(f) FROM hot WHERE v = ' || hashint8extended(i, 5 + step))) AS p;

@@ -70,7 +70,7 @@ CONF
 # The transaction of one server: FILE [HOST].  A line each half minute.
 transaction() {
     {
-        echo "SET enable_seqscan = off; SET enable_indexscan = off; SET rencoder.enable_facts = off;"
+        echo "SET enable_seqscan = off; SET enable_indexscan = off;"
         echo "BEGIN ISOLATION LEVEL REPEATABLE READ;"
         for ((i = 0; i <= LOOKS; i++)); do
             echo "SELECT * FROM look(); SELECT pg_sleep(30) WHERE $i < $LOOKS;"
@@ -83,7 +83,7 @@ new_sessions() {
     for ((i = 0; i < LOOKS; i++)); do
         sleep 30
         bench_sql -q -F ' ' -c "SET enable_seqscan = off; SET enable_indexscan = off;
-            SET rencoder.enable_facts = off; SELECT * FROM look()"
+            SELECT * FROM look()"
     done >"$WORK/new"
 }
 

@@ -36,7 +36,6 @@
 
 bool		rencoder_enable_scan = true;
 bool		rencoder_enable_ordered_scan = true;
-bool		rencoder_enable_facts = true;
 int			rencoder_sample_rate = RENCODER_DEFAULT_SAMPLE_RATE;
 int			rencoder_max_workers = RENCODER_DEFAULT_MAX_WORKERS;
 
@@ -111,14 +110,6 @@ rencoder_options_init(void)
 							 true,
 							 PGC_USERSET,
 							 GUC_EXPLAIN,
-							 NULL, NULL, NULL);
-	DefineCustomBoolVariable("rencoder.enable_facts",
-							 "Enables the use of what scans of rencoder indexes read in vain before.",
-							 NULL,
-							 &rencoder_enable_facts,
-							 true,
-							 PGC_USERSET,
-							 0,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("rencoder.sample_rate",
 							"Records every n-th scan of a session in the index.",

@@ -335,6 +335,12 @@ extern bool rencoder_key_any_coded(Relation index);
  */
 extern bool rencoder_key_has_order(Relation index, Oid *family);
 
+/*
+ * Sets single[INDEX_MAX_KEYS]: which columns have one value, or null, in all rows that satisfy n scan
+ * keys.
+ */
+extern void rencoder_key_find_single(const ScanKeyData *key, int n, bool *single);
+
 /* No other value than this one has its key, which is by "coder". */
 extern bool rencoder_key_is_exact(Relation index, int col, Datum value, const RencoderCoder *coder,
 								  uint64 key);

@@ -64,3 +64,13 @@ rencoder_key_is_exact(Relation index, int col, Datum value, const RencoderCoder 
 					  index->rd_indcollation[col], value, PointerGetDatum(&bound));
 	return (bound.nothing_lt || bound.lt < key) && (bound.nothing_gt || bound.gt > key);
 }
+
+void
+rencoder_key_find_single(const ScanKeyData *key, int n, bool *single)
+{
+	memset(single, 0, INDEX_MAX_KEYS * sizeof(bool));
+	for (; n > 0; n--, key++)
+		single[key->sk_attno - 1] |= (key->sk_flags & SK_SEARCHNULL) ||
+			(key->sk_strategy == BTEqualStrategyNumber &&
+			 !(key->sk_flags & (SK_SEARCHARRAY | SK_SEARCHNOTNULL)));
+}

@@ -8,7 +8,6 @@
  */
 #include "scan/candidates.h"
 
-#include "scan/scan_facts.h"
 
 /*
  * What all columns that were searched have in common: left in the list of the first, which is
@@ -74,12 +73,11 @@ take_list(renc_stretches *list)
 
 void
 rencoder_candidates_find(Relation index, RencoderQuery *query, Snapshot snapshot,
-						 RencoderCopies *copies, RencoderEarlyEnd *early, int flags,
+						 RencoderCopies *copies, RencoderEarlyEnd *early, bool covered,
 						 RencoderCandidates *candidates)
 {
 	RencoderCopies own;
 	RencoderRunScan *scan;
-	RencoderScanFacts *facts = NULL;
 
 	memset(candidates, 0, sizeof(*candidates));
 	renc_stretches_begin(&candidates->rows, 0, palloc, pfree);
@@ -93,7 +91,6 @@ rencoder_candidates_find(Relation index, RencoderQuery *query, Snapshot snapshot
 	rencoder_copies_begin(copies, index, snapshot, &candidates->index_pages);
 	candidates->nblocks = copies->nblocks;
 	scan = rencoder_run_scan_begin(index, query, snapshot, copies);
-	scan->inspects = (flags & RENCODER_FIND_INSPECTS) != 0;
 	rencoder_run_scan_search(scan, early);
 	candidates->index_pages += scan->npages;
 	if (early != NULL && early->broken_off)
@@ -103,14 +100,12 @@ rencoder_candidates_find(Relation index, RencoderQuery *query, Snapshot snapshot
 	}
 	else
 	{
-		facts = rencoder_scan_facts_apply(scan, common_rows(scan, true));
-		candidates->rows = take_list(&scan->asked[0].base);
+		candidates->rows = take_list(common_rows(scan, true));
 		renc_stretches_add_all(&candidates->rows, common_rows(scan, false));
 		renc_stretches_add_all(&candidates->rows, &scan->pending);
-		if ((flags & RENCODER_FIND_COVERED) == 0)
+		if (!covered)
 			add_uncovered_pages(copies, candidates);
 	}
 	renc_stretches_finish(&candidates->rows);
 	rencoder_run_scan_end(scan);
-	rencoder_scan_facts_end(facts);
 }

@@ -21,20 +21,16 @@ typedef struct RencoderCandidates
 	int64		index_pages;	/* read, repeats counted */
 } RencoderCandidates;
 
-#define RENCODER_FIND_INSPECTS	0x01	/* it is not to be remembered as a
-										 * query */
-#define RENCODER_FIND_COVERED	0x02	/* leave out pages that no run covers */
-
 /*
  * Runs a query, which finds nothing if it is empty.  A run whose trust horizon "snapshot" precedes
  * is not asked (INV-9); NULL trusts all.  "copies": of earlier scans in this snapshot, and for
- * later ones.  "copies" and "early" may be NULL.  The list is palloc'd in the current context.
+ * later ones.  "copies" and "early" may be NULL.  "covered": pages that no run covers are left out.  The list is palloc'd in the current context.
  *
  * Locks: shared content locks, one page at a time (metapage and list, two); none on exit.  The
  * table is locked.  Errors: ERRCODE_INDEX_CORRUPTED.
  */
 extern void rencoder_candidates_find(Relation index, RencoderQuery *query, Snapshot snapshot,
-									 RencoderCopies *copies, RencoderEarlyEnd *early, int flags,
+									 RencoderCopies *copies, RencoderEarlyEnd *early, bool covered,
 									 RencoderCandidates *candidates);
 
 #endif							/* RENCODER_CANDIDATES_H */

@@ -59,7 +59,7 @@ struct RencoderOrderedScan
 	bool		has_row;		/* is there one to be handed out first? */
 	ItemPointerData row_tid;
 
-	bool		single[INDEX_MAX_KEYS]; /* find_single_columns() */
+	bool		single[INDEX_MAX_KEYS]; /* rencoder_key_find_single() */
 
 	/* How keys are made of rows. */
 	RencoderCoders *coders;
@@ -81,21 +81,6 @@ struct RencoderOrderedScan
 	RencoderRowFetch *fetch;
 };
 
-/* Which columns have one value, or null, in all rows that pass? */
-static void
-find_single_columns(IndexScanDesc scan, bool *single)
-{
-	memset(single, 0, INDEX_MAX_KEYS * sizeof(bool));
-	for (int i = 0; i < scan->numberOfKeys; i++)
-	{
-		const ScanKeyData *key = &scan->keyData[i];
-
-		single[key->sk_attno - 1] |= (key->sk_flags & SK_SEARCHNULL) ||
-			(key->sk_strategy == BTEqualStrategyNumber &&
-			 !(key->sk_flags & (SK_SEARCHARRAY | SK_SEARCHNOTNULL)));
-	}
-}
-
 bool
 rencoder_ordered_scan_is_wanted(IndexScanDesc scan)
 {
@@ -110,7 +95,7 @@ rencoder_ordered_scan_is_wanted(IndexScanDesc scan)
 		if (scan->keyData[i].sk_flags & RENCODER_SK_ANY_ORDER)
 			return false;
 	}
-	find_single_columns(scan, single);
+	rencoder_key_find_single(scan->keyData, scan->numberOfKeys, single);
 	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
 	{
 		if (!single[col])
@@ -389,7 +374,7 @@ rencoder_ordered_scan_search(RencoderOrderedScan *order, IndexScanDesc scan, Sca
 	RencoderEarlyEnd *early;
 	int64		index_pages = 0;
 
-	find_single_columns(scan, order->single);
+	rencoder_key_find_single(scan->keyData, scan->numberOfKeys, order->single);
 	if (order->entries == 0)
 		order->entries = first_entries(scan);
 	if (order->phase == PHASE_BEGIN)
@@ -413,7 +398,7 @@ rencoder_ordered_scan_search(RencoderOrderedScan *order, IndexScanDesc scan, Sca
 	if (order->phase == PHASE_KEYS && !order->crowded)
 		early = NULL;
 	rencoder_candidates_find(scan->indexRelation, query, scan->xs_snapshot, copies, early,
-							 order->all ? 0 : RENCODER_FIND_COVERED, found);
+							 !order->all, found);
 	found->index_pages += index_pages;
 	order->again = order->uncovered.version != copies->catalog.version;
 	if (order->again)

@@ -109,8 +109,6 @@ typedef struct RencoderRunScan
 	Snapshot	snapshot;		/* or NULL */
 	RencoderCopies *copies;
 	int64		npages;			/* index pages read */
-	bool		inspects;		/* it is no scan of a query: the caller sets
-								 * it */
 
 	/* Private. */
 	RencoderEarlyEnd *early;	/* NULL: it goes on to the end */

@@ -171,7 +171,7 @@ search_scan(IndexScanDesc scan, RencoderPlainScan *plain)
 
 	/* One search, for all elements of all arrays. */
 	rencoder_count_search(scan);
-	rencoder_candidates_find(scan->indexRelation, query, scan->xs_snapshot, copies, early, 0,
+	rencoder_candidates_find(scan->indexRelation, query, scan->xs_snapshot, copies, early, false,
 							 &state->found);
 	state->index_pages += state->found.index_pages;
 	return query;

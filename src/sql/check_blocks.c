@@ -156,7 +156,6 @@ collect_block_references(References *refs)
 	refer_hint_blocks(refs, metadata->sample_root, RENCODER_PAGE_SAMPLES,
 					  state->meta.natts * RENCODER_SAMPLE_PAGES);
 	refer_hint_blocks(refs, metadata->stats_page, RENCODER_PAGE_STATS, 1);
-	refer_hint_blocks(refs, metadata->fact_root, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES);
 	if (metadata->run_list != RENCODER_NO_BLOCK)
 		refer_to_block(refs, RENCODER_META_BLKNO, metadata->run_list, 1);
 	refer_run_blocks(refs, &state->catalog);

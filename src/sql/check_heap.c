@@ -12,7 +12,7 @@
  * root of the row's HOT chain, or in a delta or the pending list; unless the page lies behind
  * the frontier, or the snapshot does not trust the run (INV-9).  Each run is
  * searched once for all keys of the pages.  Deltas and the list are only
- * asked for keys that are not there, or that a fact hides there (check_facts.c).  Nulls, and values
+ * asked for keys that are not there.  Nulls, and values
  * without a key, are keys of trees of their own.
  *
  * Nothing is locked out meanwhile.  A row that the snapshot sees was inserted, and its insertion
@@ -76,7 +76,6 @@ typedef struct HeapCheck
 	RencoderCollector *collector;	/* gives its keys */
 	CollectedKeys *tree;		/* as in a run (run_format.h) */
 	RencoderCatalog catalog;	/* as it is looked at */
-	CheckedFacts facts;			/* chosen for the window */
 	MemoryContext context;		/* reset after each look */
 } HeapCheck;
 
@@ -345,34 +344,22 @@ is_heap_page_read(const WantedKeys *wanted, const WantedKey *k)
 		(run != NULL && run->horizon > wanted->check->xmin);
 }
 
-/* The fact that hides a key from the run, so that it must be found late, or NULL. */
-static const CheckedFact *
-find_fact_of_heap_key(const WantedKeys *wanted, const WantedKey *k, const RencoderRunEntry *run)
-{
-	return run == NULL ? NULL :
-		rencoder_check_facts_find(&wanted->check->facts, run->rank, wanted->tree,
-								  page_of_heap_key(wanted, k), k->key);
-}
-
 /* The first key that was not found; there is one. */
 static void
 note_heap_key_not_found(WantedKeys *wanted)
 {
 	const WantedKey *k = wanted->key;
 	const RencoderRunEntry *run;
-	const CheckedFact *fact;
 
 	while (k->found)
 		k++;
 	run = run_of_heap_key(wanted, k);
-	fact = find_fact_of_heap_key(wanted, k, run);
 	note_heap_fault(wanted,
-					fact != NULL ? fact->blkno : run != NULL ? run->info : RENCODER_META_BLKNO,
-					psprintf("Row (%u,%u) has %s of column %d, which %s.",
+					run != NULL ? run->info : RENCODER_META_BLKNO,
+					psprintf("Row (%u,%u) has %s of column %d, which a query does not find.",
 							 page_of_heap_key(wanted, k), k->row,
 							 wanted->nulls ? k->key == RENCODER_RUN_NULL ? "a null" : "a value without key" :
-							 psprintf("key 0x%016llx", (unsigned long long) k->key), wanted->col + 1,
-							 fact != NULL ? "a fact denies" : "a query does not find"));
+							 psprintf("key 0x%016llx", (unsigned long long) k->key), wanted->col + 1));
 }
 
 /* Finds the keys that are asked for in a run of matrices. */
@@ -407,8 +394,7 @@ check_heap_keys_in_base_run(WantedKeys *wanted, const RencoderRunEntry *entry, u
 	{
 		WantedKey  *k = &wanted->key[i];
 
-		k->asked = !k->found && run_of_heap_key(wanted, k) == entry &&
-			find_fact_of_heap_key(wanted, k, entry) == NULL;
+		k->asked = !k->found && run_of_heap_key(wanted, k) == entry;
 		nasked += k->asked;
 	}
 	if (nasked > 0 && entry->kind == RENCODER_RUN_MATRIX)
@@ -463,7 +449,6 @@ compare_heap_window(HeapCheck *check)
 
 	for (int tree = 0; tree < ntrees; tree++)
 		sort_wanted(check->tree[tree].key, check->tree[tree].n);
-	rencoder_check_facts_choose(&check->facts, check->first_page, WINDOW_PAGES);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -586,7 +571,6 @@ rencoder_check_heap(Relation heap, Relation index)
 										   ALLOCSET_DEFAULT_SIZES);
 	check->coder_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder coders",
 												 ALLOCSET_DEFAULT_SIZES);
-	rencoder_check_facts_begin(&check->facts, index);
 	check_heap_rows(check, heap, BuildIndexInfo(index), snapshot);
 	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
 	{

@@ -7,7 +7,6 @@
 
 #include "key/coder.h"
 #include "store/catalog.h"
-#include "store/fact_pages.h"
 #include "store/run_pages.h"
 
 /* ---- What the parts share (check_index.c) ---- */
@@ -77,37 +76,6 @@ extern void rencoder_check_matrices(CheckState *state, const RencoderRunEntry *r
 extern bool rencoder_check_matrix_has(Relation index, const RencoderRunEntry *run,
 									  const RencoderRunInfoData *info, BlockNumber page, int tree,
 									  uint64 key, BlockNumber *blkno, const char **fault);
-
-/* ---- Facts (check_facts.c) ---- */
-
-typedef struct CheckedFact
-{
-	RencoderFact fact;
-	BlockNumber blkno;			/* that it stands on */
-} CheckedFact;
-
-typedef struct CheckedFacts
-{
-	int			n;
-	CheckedFact *fact;
-
-	/* Chosen by rencoder_check_facts_choose(). */
-	int			nhere;
-	const CheckedFact **here;
-} CheckedFacts;
-
-/* Reads all.  Raises ERRCODE_INDEX_CORRUPTED if one cannot be of this index. */
-extern void rencoder_check_facts_begin(CheckedFacts *facts, Relation index);
-
-/* Chooses those of "npages" pages from "first" on. */
-extern void rencoder_check_facts_choose(CheckedFacts *facts, BlockNumber first, uint32 npages);
-
-/*
- * The chosen fact that hides a key of a page from the run of that rank, or NULL.  "tree": of a run;
- * only those of keys have facts.
- */
-extern const CheckedFact *rencoder_check_facts_find(const CheckedFacts *facts, uint32 rank, int tree,
-													BlockNumber page, uint64 key);
 
 /* ---- Does the index find all rows? (check_heap.c) ---- */
 

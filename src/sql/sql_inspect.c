@@ -285,7 +285,7 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 	 * keeps do not matter.
 	 */
 	rencoder_run_roots_forget(target.index);
-	rencoder_candidates_find(target.index, query, GetActiveSnapshot(), NULL, NULL, RENCODER_FIND_INSPECTS, &candidates);
+	rencoder_candidates_find(target.index, query, GetActiveSnapshot(), NULL, NULL, false, &candidates);
 	rencoder_run_roots_forget(target.index);
 	put(&row, Int64GetDatum(candidates.nblocks));
 	put(&row, Int64GetDatum((int64) renc_stretches_count_pages(&candidates.rows)));

@@ -239,7 +239,7 @@ replay_sample(Replay *replay, const RencoderSample *sample)
 
 	if (!rencoder_coder_find(query->coders, replay->index, replay->col, sample->coder, &coder))
 		return;
-	rencoder_candidates_find(replay->index, query, GetActiveSnapshot(), NULL, NULL, RENCODER_FIND_INSPECTS, &found);
+	rencoder_candidates_find(replay->index, query, GetActiveSnapshot(), NULL, NULL, false, &found);
 	if (query->unknown)
 		return;
 	npages = (int64) renc_stretches_count_pages(&found.rows);

@@ -21,7 +21,6 @@ read_catalog(RencoderCatalog *catalog, const RencoderMetaPageData *meta, Buffer 
 	catalog->frontier = meta->frontier;
 	catalog->entries_to = meta->entries_to;
 	catalog->pending = meta->pending;
-	catalog->fact_root = meta->fact_root;
 	catalog->n = meta->nruns;
 	memcpy(catalog->entry, meta->run,
 		   Min(meta->nruns, RENCODER_META_RUNS) * sizeof(RencoderRunEntry));

@@ -45,7 +45,6 @@ typedef struct RencoderCatalog
 	BlockNumber frontier;
 	BlockNumber entries_to;
 	RencoderPendingList pending;
-	BlockNumber fact_root;		/* first page of facts, or RENCODER_NO_BLOCK */
 	uint32		n;
 	RencoderRunEntry entry[RENCODER_MAX_RUNS];
 } RencoderCatalog;

@@ -1,6 +1,6 @@
 /*
  * hint_pages.c
- *		Pages of hints: query samples, counts of scans, facts.
+ *		Pages of hints: query samples, counts of scans.
  */
 #include "store/hint_pages.h"
 

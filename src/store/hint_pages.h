@@ -1,6 +1,6 @@
 /*
  * hint_pages.h
- *		Pages of hints: query samples, counts of scans, facts.
+ *		Pages of hints: query samples, counts of scans.
  *
  * They are made all together, named by the metapage, and never move.  Scans change them as hints
  * (rencoder_hints_changed): not logged.  So a crash may lose or tear what stands there, a standby has
@@ -8,8 +8,7 @@
  * it should be is none.  Wherever such a page is logged, it is logged whole: a delta would be
  * against bytes that the standby never got.
  *
- * A hint relies on what other pages said when it was made: a fact on the state of its range, a sample
- * on a coder.  So the page bears the LSN of all WAL that there was, and is written after it: no hint
+ * A hint relies on what other pages said when it was made: a sample on a coder.  So the page bears the LSN of all WAL that there was, and is written after it: no hint
  * outlives a record that it relies on (INV-16).
  */
 #ifndef RENCODER_HINT_PAGES_H

@@ -5,7 +5,7 @@
  *		payload of block 0
  *		+------------------------------------------------------------+
  *		| magic | version | hash id | options                        |
- *		| roots: coders, free extents, samples, counts, facts        |
+ *		| roots: coders, free extents, samples, counts               |
  *		| the catalog (catalog.h): page of further runs, version,    |
  *		|   frontier, entries_to, numbers given last,                |
  *		|   pending list (pending.h), the first runs                 |
@@ -55,7 +55,7 @@ typedef struct RencoderMetaPageData
 	BlockNumber free_root;		/* first page of the free-extent list */
 	BlockNumber sample_root;	/* first page of query samples */
 	BlockNumber stats_page;		/* counts of scans */
-	BlockNumber fact_root;		/* first page of facts */
+	uint32		unused;			/* 0 */
 
 	BlockNumber run_list;		/* page of further runs */
 	uint64		changes;		/* the catalog's version */
@@ -65,7 +65,7 @@ typedef struct RencoderMetaPageData
 	uint32		last_rank;		/* likewise */
 	RencoderPendingList pending;
 	uint32		nruns;			/* here and in run_list */
-	uint32		unused;			/* 0 */
+	uint32		unused2;		/* 0 */
 	RencoderRunEntry run[RENCODER_META_RUNS];
 } RencoderMetaPageData;
 

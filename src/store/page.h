@@ -41,7 +41,6 @@
 #define RENCODER_PAGE_RUN		0xFFBC	/* leaves and inner pages of runs */
 #define RENCODER_PAGE_PENDING	0xFFBD	/* pending list */
 #define RENCODER_PAGE_STATS		0xFFBE	/* counts of scans */
-#define RENCODER_PAGE_FACTS		0xFFBF	/* what scans read in vain */
 
 typedef struct RencoderPageOpaqueData
 {

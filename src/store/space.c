@@ -101,8 +101,6 @@ root_in_space(RencoderMetaPageData *metadata, uint16 page_id)
 			return &metadata->sample_root;
 		case RENCODER_PAGE_STATS:
 			return &metadata->stats_page;
-		case RENCODER_PAGE_FACTS:
-			return &metadata->fact_root;
 		case RENCODER_PAGE_CODERS:
 			return &metadata->coder_root;
 		case RENCODER_PAGE_RUN_LIST:

@@ -4,8 +4,8 @@
  *
  * One page, named by the metapage:
  *
- *		 0          48      56
- *		 | count[6] | since | check |
+ *		 0          40      48
+ *		 | count[5] | since | check |
  *
  * Counts are added as hints (hint_pages.h): not logged, so a crash or a standby has older ones.  A
  * torn page has a wrong check value and begins anew.
@@ -25,7 +25,6 @@ typedef enum RencoderStatsCount
 	RENCODER_STATS_INDEX_PAGES,
 	RENCODER_STATS_WHOLE_PAGES, /* of the pages that passed, those that no run
 								 * covers, or none that was trusted */
-	RENCODER_STATS_SAVED_PAGES, /* that did not pass because of facts */
 	RENCODER_STATS_COUNTS
 } RencoderStatsCount;
 
@@ -42,7 +41,7 @@ typedef struct RencoderStatsPageData
 	uint32		unused;			/* zero */
 } RencoderStatsPageData;
 
-StaticAssertDecl(sizeof(RencoderStatsPageData) == 64, "RencoderStatsPageData is on disk");
+StaticAssertDecl(sizeof(RencoderStatsPageData) == 56, "RencoderStatsPageData is on disk");
 
 #define RencoderPageGetStats(page) \
 	((RencoderStatsPageData *) RencoderPageGetPayload(page))

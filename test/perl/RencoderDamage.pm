@@ -56,8 +56,7 @@ my %PAGE_ID = (
 	run_list  => 0xFFBA,
 	run_info  => 0xFFBB,
 	run       => 0xFFBC,
-	pending   => 0xFFBD,
-	facts     => 0xFFBF);
+	pending   => 0xFFBD);
 
 sub blocks_of_type
 {

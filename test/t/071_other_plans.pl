@@ -68,10 +68,12 @@ sub queries
 		"SELECT * FROM $name WHERE NOT EXISTS (SELECT FROM $name b WHERE b.v = $name.w)",
 		"SELECT * FROM $name WHERE v > ALL (SELECT w FROM $name)",
 		"SELECT * FROM $name WHERE v IS NULL OR v IS NOT NULL AND w < v",
-		"SELECT v FROM $name WHERE v = w AND v IN (SELECT v FROM $name b WHERE b.id < 9) ORDER BY w",
+		"SELECT v FROM $name WHERE v = w AND v IN (SELECT v FROM $name b WHERE b.id < 9)"
+		  . " ORDER BY w",
 		"SELECT v FROM $name UNION SELECT w FROM $name",
 		"SELECT v FROM $name INTERSECT SELECT w FROM $name",
-		"SELECT a.v FROM $name a, LATERAL (SELECT * FROM $name b WHERE b.v >= a.v ORDER BY b.v LIMIT 1) l");
+		"SELECT a.v FROM $name a, LATERAL (SELECT * FROM $name b WHERE b.v >= a.v"
+		  . " ORDER BY b.v LIMIT 1) l");
 }
 
 # Plans with several settings, in a new session.
