@@ -82,18 +82,18 @@ count_key_columns(Relation index)
 }
 
 /*
- * PostgreSQL takes an index that hands out rows for one that can find conflicts.  This one could,
- * but each row would be compared with all that are behind the frontier.
+ * Constraints want one row found for each that comes, at once.  Filters would have ranges of the table
+ * read.
  */
 static void
-refuse_build_for_exclusion(Relation index, const IndexInfo *indexInfo)
+refuse_filters_for_exclusion(Relation index)
 {
-	if (indexInfo->ii_ExclusionOps != NULL)
+	if (index->rd_index->indisexclusion && !rencoder_options_use_runs(index))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("access method \"rencoder\" does not support exclusion constraints"),
+				 errmsg("exclusion constraints cannot be enforced by \"storage = filter\""),
 				 errdetail("Index \"%s\" would enforce one.", RelationGetRelationName(index)),
-				 errhint("Use access method gist, spgist, btree or hash for the constraint.")));
+				 errhint("Create the constraint without \"storage\".")));
 }
 
 /*
@@ -192,7 +192,8 @@ prepare(RencoderReadRows *rows)
 	rencoder_columns_train(rows->heap, index, rows->indexInfo, false, false, &rows->coders);
 	rencoder_sample_record_make_pages_in_build(rows->heap, index);
 	nblocks = RelationGetNumberOfBlocks(rows->heap);
-	return !rows->indexInfo->ii_Concurrent && rencoder_choose_is_worth(index, nblocks) ? nblocks : 0;
+	return !rows->indexInfo->ii_Concurrent &&
+		(rencoder_choose_is_worth(index, nblocks) || index->rd_index->indisexclusion) ? nblocks : 0;
 }
 
 /* No row goes into the index: but they are counted, and may be wrong. */
@@ -242,13 +243,18 @@ read_serially(RencoderReadRows *rows, RencoderRunWriter *writer, BlockNumber nbl
 	return command_during_build() == command;
 }
 
-/* Makes the run of the pages; one that may lack rows stays BUILDING, for the next maintenance to free. */
+/*
+ * Makes the run of the pages; one that may lack rows stays BUILDING, for the next maintenance to free.
+ * That of an index that enforces a constraint covers all pages to come.
+ */
 static void
 build_run(RencoderReadRows *rows, BlockNumber nblocks)
 {
 	bool		sorts = rencoder_options_use_runs(rows->index);
 	RencoderRunWriter *writer = rencoder_run_writer_begin(rows->index, sorts ? RENCODER_RUN_BASE :
-														  RENCODER_RUN_MATRIX, 0, nblocks, 0, false);
+														  RENCODER_RUN_MATRIX, 0,
+														  rows->index->rd_index->indisexclusion ?
+														  RENCODER_NO_FRONTIER : nblocks, 0, false);
 	RencoderNewRun made;
 	bool		complete = true;
 
@@ -281,7 +287,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	BlockNumber nblocks;
 
 	refuse_collations(index);
-	refuse_build_for_exclusion(index, indexInfo);
+	refuse_filters_for_exclusion(index);
 	/* Once; TRUNCATE in its own transaction and at commit builds it again. */
 	if (!is_rebuild(index))
 		warn_of_other_operators(index);
@@ -289,7 +295,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	rows->index = index;
 	rows->indexInfo = indexInfo;
 	nblocks = prepare(rows);
-	if (nblocks > 0)
+	if (nblocks > 0 || index->rd_index->indisexclusion)
 	{
 		build_run(rows, nblocks);
 		indexInfo->ii_BrokenHotChain = rows->broken_hot_chain;

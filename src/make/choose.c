@@ -64,7 +64,7 @@ rencoder_choose_is_worth(Relation index, BlockNumber nblocks)
 
 /* ---- Looking ---- */
 
-/* The catalog, and who covers what before the frontier. */
+/* The catalog, and who covers what of the table before the frontier. */
 typedef struct Look
 {
 	Relation	index;
@@ -74,6 +74,7 @@ typedef struct Look
 	bool		tries;			/* does not wait for other maintainers */
 	Choice		wanted;			/* pages that somebody names */
 	RencoderCatalog catalog;
+	BlockNumber end;			/* of what is covered */
 	int			n;
 	RencoderSegment segment[RENCODER_MAX_SEGMENTS];
 	uint64		late[PIECES];	/* entries of deltas that are needed, by
@@ -84,7 +85,10 @@ static void
 look_at_catalog(Look *look)
 {
 	rencoder_catalog_copy(look->index, &look->catalog, NULL, NULL, NULL);
-	look->n = rencoder_catalog_segments(&look->catalog, look->catalog.frontier, look->segment);
+	look->end = look->catalog.frontier;
+	if (look->end == RENCODER_NO_FRONTIER)
+		look->end = look->nblocks;
+	look->n = rencoder_catalog_segments(&look->catalog, look->end, look->segment);
 }
 
 static Look *
@@ -109,7 +113,7 @@ count_base_rows(const Look *look)
 		const RencoderSegment *s = &look->segment[i];
 
 		if (s->run != NULL)
-			rows += (double) s->run->first.rows * (s->to - s->from) / (s->run->to - s->run->from);
+			rows += (double) s->run->first.rows * (s->to - s->from) / (Min(s->run->to, look->end) - s->run->from);
 	}
 	return rows;
 }
@@ -180,7 +184,7 @@ choose_least_neighbours(const Look *look)
 static Choice
 choose_merge(const Look *look)
 {
-	uint32		most = Max(MERGE_PAGES, look->catalog.frontier / MERGE_SHARE);
+	uint32		most = Max(MERGE_PAGES, look->end / MERGE_SHARE);
 
 	for (int i = look->n - MERGE_QUIET; i >= 0; i--)
 	{
@@ -199,9 +203,7 @@ choose_merge(const Look *look)
 static BlockNumber
 piece_pages(const Look *look)
 {
-	BlockNumber frontier = look->catalog.frontier;
-
-	return frontier < LARGE_PAGES ? frontier : (frontier + PIECES - 1) / PIECES;
+	return look->end < LARGE_PAGES ? look->end : (look->end + PIECES - 1) / PIECES;
 }
 
 static Choice
@@ -209,7 +211,7 @@ piece_at(const Look *look, BlockNumber from)
 {
 	return (Choice)
 	{
-		from, Min(from + piece_pages(look), look->catalog.frontier)
+		from, Min(from + piece_pages(look), look->end)
 	};
 }
 
@@ -314,7 +316,7 @@ choose_wanted(const Look *look)
 {
 	return (Choice)
 	{
-		Min(look->wanted.from, look->catalog.frontier), look->wanted.to
+		Min(look->wanted.from, look->end), look->wanted.to
 	};
 }
 
@@ -332,7 +334,7 @@ clean_up(Relation index, BlockNumber nblocks)
 		free |= catalog->entry[i].state != RENCODER_RUN_LIVE;
 	if (free)
 		rencoder_catalog_free(index, 0);
-	if (catalog->entries_to > Min(catalog->frontier, nblocks))
+	if (catalog->entries_to > Min(catalog->frontier, nblocks) && catalog->frontier != RENCODER_NO_FRONTIER)
 	{
 		rencoder_catalog_lower(index, nblocks);
 		rencoder_catalog_publish(index, NULL, 0, 0, NULL, 0, true);
@@ -386,6 +388,8 @@ make_one(Look *look, Relation heap, Chooser chooser, bool gives_way)
 	clean_up(index, MaxBlockNumber);
 	look_at_catalog(look);
 	choice = chooser(look);
+	if (choice.to >= look->end && look->catalog.frontier == RENCODER_NO_FRONTIER)
+		choice.to = RENCODER_NO_FRONTIER;
 	if (choice.to != choice.from && choice.from <= look->catalog.frontier)
 		result = rencoder_make_run(index, heap, choice.from, choice.to, cut, gives_way);
 	rencoder_meta_unlock_maintainer(index);
@@ -469,7 +473,7 @@ renew(Look *look, Relation heap, bool gives_way)
 	RencoderMade result;
 
 	look_at_catalog(look);
-	if (look->catalog.frontier == 0 || !many_are_late(look))
+	if (look->end == 0 || !many_are_late(look))
 		return RENCODER_MADE_NOTHING;
 	count_late(look);
 	result = make_one(look, heap, choose_late_piece, gives_way);

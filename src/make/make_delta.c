@@ -369,13 +369,18 @@ write_merged(Merge *m)
 static bool
 prepare_delta_merge(Merge *m, uint64 upto, double most, double factor)
 {
+	uint64		npages;
+
 	m->first_page = PG_UINT64_MAX;
 	m->upto = upto;
 	choose_deltas(m, most, factor);
 	if (m->upto == 0 && m->nmerged == 0)
 		return false;
-	m->places = rencoder_pending_places(m->index, m->catalog.entries_to);
 	visit_pending(m, note_entry, NULL);
+	npages = m->npages;
+	for (int i = 0; i < m->nmerged; i++)
+		npages = Max(npages, rencoder_catalog_find(&m->catalog, m->merged[i])->to);
+	m->places = rencoder_pending_places(m->index, npages);
 	for (int i = 0; i < m->nmerged; i++)
 		read_delta_info(m, i);
 

@@ -36,6 +36,12 @@
 
 #include "store/space.h"
 
+/*
+ * The frontier of an index that enforces a constraint: no page is behind it, every row is an entry, and
+ * the last run covers whatever pages the table will have.  So nobody who looks for a conflict reads a tail.
+ */
+#define RENCODER_NO_FRONTIER	MaxBlockNumber
+
 /* A copy of the catalog, and of the ends of the pending list, of one moment. */
 typedef struct RencoderCatalog
 {

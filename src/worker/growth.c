@@ -131,7 +131,7 @@ make_run_here(void *arg)
 	rencoder_catalog_copy(look->index, &catalog, NULL, NULL, NULL);
 	pages = Max(Min(INLINE_PAGES, catalog.frontier / INLINE_SHARE), catalog.frontier / INLINE_LARGE_SHARE);
 	pages = Min(Max(pages, RENCODER_WORTH_PAGES), INLINE_MOST);
-	if (look->page < catalog.frontier + pages)
+	if (look->page < catalog.frontier || look->page - catalog.frontier < pages)
 		return;
 	demand.tail_to = Min(look->page, catalog.frontier + INLINE_MOST);
 	if (rencoder_choose_step(look->index, look->heap, &demand) == RENCODER_MADE_DONE &&
