@@ -1485,8 +1485,8 @@ BEGIN ATOMIC
 		JOIN tables AS t ON t.oid = i.indrelid
 		WHERE i.indislive
 	),
-	-- Key columns of these, and of roots, and what they are: "sorts" if such a column is typically one
-	-- to sort by; "collated" if it is a string in another order than rencoder has.
+	-- Key columns of these, and of roots, and what they are: "collated" if it is a string in another
+	-- order than rencoder has, "sorts" if such a one is typically one to sort by.
 	columns AS MATERIALIZED (
 		SELECT i.indexrelid, i.indrelid, a.attnum AS number, i.indkey[a.attnum - 1] AS attnum, k.name,
 			coalesce(b.attrelid, a.attrelid) AS relation, coalesce(b.attname, a.attname) AS attname,
@@ -1498,17 +1498,14 @@ BEGIN ATOMIC
 					THEN 'rencoder has no operator class like ' || o.opcname END AS problem,
 			CASE WHEN m.amname = 'hash' OR o.opcname ~ '_pattern_ops$' OR k.is_foreign THEN false
 				WHEN m.amname <> 'btree' THEN o.opcintype = 'point'::regtype
-				WHEN y.typcategory IN ('D', 'T') THEN true
-				-- Numbers and strings that are names of things, by the name of the column.
-				WHEN y.typcategory IN ('N', 'S') THEN coalesce(
+				-- Strings that are names of things, by the name of the column.
+				WHEN g.collated THEN coalesce(
 					lower(regexp_replace(k.name, '([a-z0-9])([A-Z])', '\1_\2', 'g')) !~
 					('(^|_)(e?mail|token|hash|digest|uuid|guid|id|key|code|ur[il]|href|slug|sku|no|nr|'
 					'number|phone|fingerprint|etag|checksum|md5|sha\d*|ref|reference|iban|ip|agent|'
 					'status|state|kind|type|category|role|country|currency|language|locale)$'), true)
 				ELSE false END AS sorts,
-			y.typcategory = 'S' AND o.opcname !~ '_pattern_ops$' AND NOT coalesce(
-				l.collcollate IN ('C', 'POSIX') OR l.oid = 'pg_catalog.default'::regcollation AND
-				d.datcollate IN ('C', 'POSIX'), false) AS collated
+			g.collated
 		FROM (SELECT indexrelid FROM leaves UNION SELECT root FROM leaves) AS x
 		JOIN pg_index AS i ON i.indexrelid = x.indexrelid
 		JOIN pg_class AS c ON c.oid = i.indexrelid
@@ -1521,6 +1518,9 @@ BEGIN ATOMIC
 		JOIN pg_database AS d ON d.datname = current_database()
 		LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
 		LEFT JOIN rencoder_types() AS r ON r.type = o.opcintype,
+		LATERAL (SELECT y.typcategory = 'S' AND o.opcname !~ '_pattern_ops$' AND NOT coalesce(
+				l.collcollate IN ('C', 'POSIX') OR l.oid = 'pg_catalog.default'::regcollation AND
+				d.datcollate IN ('C', 'POSIX'), false) AS collated) AS g,
 		LATERAL (SELECT min(b.attname) AS name, bool_or(EXISTS (SELECT FROM pg_constraint AS f
 				WHERE f.contype = 'f' AND f.conrelid = i.indrelid AND b.attnum = ANY (f.conkey)))
 				AS is_foreign
@@ -1541,9 +1541,9 @@ BEGIN ATOMIC
 					WHEN i.indisunique THEN 'unique' END,
 				CASE WHEN l.clustered THEN 'order of CLUSTER' END,
 				CASE WHEN l.replident THEN 'replica identity' END,
-				-- Somebody wanted an order that is not the default one.
-				CASE WHEN EXISTS (SELECT FROM unnest(i.indoption) AS o WHERE o <> 0)
-					THEN 'order with DESC or NULLS FIRST' END,
+				-- DESC has nulls first, as an order that is read backward.
+				CASE WHEN EXISTS (SELECT FROM unnest(i.indoption) AS o WHERE o NOT IN (0, 3))
+					THEN 'order with NULLS FIRST or LAST' END,
 				CASE WHEN i.indnatts > i.indnkeyatts THEN 'index-only scans (INCLUDE)' END,
 				CASE WHEN EXISTS (SELECT FROM pg_constraint AS k
 					WHERE k.contype = 'f' AND k.conindid = i.indexrelid)
@@ -1551,8 +1551,10 @@ BEGIN ATOMIC
 			-- The constraint whose referencing side it serves.
 			(SELECT min(k.conname) FROM pg_constraint AS k
 			 WHERE k.contype = 'f' AND k.conrelid = i.indrelid AND i.indkey[0] = ANY (k.conkey)) AS serves,
+			-- Some ascending and some not, or too many for one key: all of them have no order.
 			(SELECT string_agg(s.name, ', ' ORDER BY s.number) FROM columns AS s
-			 WHERE s.indexrelid = i.indexrelid AND s.sorts) AS sorts,
+			 WHERE s.indexrelid = i.indexrelid AND (s.sorts OR m.amname = 'btree' AND (i.indnkeyatts > 4
+				OR (SELECT count(DISTINCT o) > 1 FROM unnest(i.indoption) AS o)))) AS sorts,
 			-- It is asked for its first columns: one key of all of them does, too.
 			m.amname = 'btree' AND i.indnkeyatts BETWEEN 2 AND 4 AS composite,
 			(SELECT coalesce(bool_or(s.collated), false) FROM columns AS s
@@ -1560,7 +1562,9 @@ BEGIN ATOMIC
 			(SELECT min(s.problem) FROM columns AS s WHERE s.indexrelid = i.indexrelid) AS no_class,
 			-- The shortest recorded query that names table and column, and sorts by that.
 			(SELECT r.q FROM columns AS s, recorded AS r
-			 WHERE s.indexrelid = i.indexrelid AND m.amname IN ('btree', 'gist', 'spgist')
+			 WHERE s.indexrelid = i.indexrelid AND (m.amname IN ('gist', 'spgist') OR m.amname = 'btree' AND
+				(i.indnkeyatts > 4 OR EXISTS (SELECT FROM columns AS b
+					WHERE b.indexrelid = s.indexrelid AND b.collated)))
 				AND strpos(r.low, lower(t.relname)) > 0 AND strpos(r.low, lower(s.name)) > 0
 				-- Behind columns that the query does not know, it is in no order.
 				AND NOT EXISTS (SELECT FROM columns AS b WHERE b.indexrelid = s.indexrelid
@@ -1660,10 +1664,11 @@ BEGIN ATOMIC
 				WHEN 'sorts' THEN CASE j.amname WHEN 'btree' THEN format('does ORDER BY%s, min or max use %s?',
 						CASE WHEN j.collated THEN ', <, >' ELSE '' END, j.sorts)
 					ELSE 'does ORDER BY <-> use it?' END
-					|| CASE WHEN j.brin_serves THEN ' BRIN is smaller' ELSE '' END
 				ELSE CASE WHEN j.serves IS NOT NULL THEN 'serves foreign key ' || j.serves
 					WHEN j.amname = 'hash' OR j.collated THEN 'for = and IN'
-					ELSE 'for =, IN and ranges' END
+					WHEN j.amname <> 'btree' THEN 'for =, IN and ranges'
+					ELSE 'for =, IN, ranges and order' || CASE WHEN j.brin_serves THEN '; BRIN is smaller'
+						ELSE '' END END
 				END AS reason,
 			CASE WHEN j.state IN ('replace', 'sorts') THEN j.size - j.new_size
 				WHEN j.state = 'unused' THEN j.size ELSE 0 END AS saves,
