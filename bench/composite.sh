@@ -30,7 +30,7 @@ CREATE FUNCTION fill(first int8, n int8) RETURNS void LANGUAGE sql AS \$\$
 SELECT fill(1, $ROWS);
 VACUUM ANALYZE t;
 CREATE FUNCTION cpu() RETURNS numeric LANGUAGE sql AS
-    \$\$SELECT split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::numeric / 1e6\$\$;
+    'SELECT bench_cpu()::numeric / 1000';
 CREATE TABLE asked (kind text, query text);
 CREATE TABLE measured (kind text, method text, pages int8, ms numeric, result text);
 CREATE PROCEDURE draw() LANGUAGE sql AS \$\$
@@ -100,6 +100,7 @@ measure() {
 main() {
     local name round
     bench_machine
+    bench_cpu_clock
     echo "$MILLIONS million rows, seed $SEED."
     make_table
     make_indexes tenant_at 'tenant, at'
