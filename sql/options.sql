@@ -121,7 +121,6 @@ BEGIN
 		END;
 	END LOOP;
 END $$;
-ALTER TABLE opt ADD EXCLUDE USING rencoder (v WITH =);
 CREATE INDEX opt_v ON opt USING rencoder (v);
 CLUSTER opt USING opt_v;
 SELECT amname, pg_indexam_has_property(oid, 'can_order') AS can_order,

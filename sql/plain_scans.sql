@@ -255,9 +255,4 @@ SELECT count(id) > 0 AS some FROM t WHERE few = 7;
 SELECT scans, pages - 1 = (SELECT pages FROM rencoder_candidates('t_few', 7, 7)) AS pages
 FROM rencoder_index_stats('t_few');
 
--- It could find conflicts, and would read the whole table for each row.
-CREATE TABLE excluded (v int8, EXCLUDE USING rencoder (v WITH =));
-ALTER TABLE t ADD EXCLUDE USING rencoder (v WITH =);
-ALTER TABLE t ADD CONSTRAINT t_excluded
-	EXCLUDE USING rencoder (v WITH =, few WITH =) WHERE (few = 3);
 DROP SCHEMA plain_scans CASCADE;
