@@ -51,6 +51,55 @@ FROM generate_series(1, 180000) i;
 CREATE INDEX ad_rows_three ON ad_rows (three);
 CREATE INDEX ad_rows_third ON ad_rows (v) WHERE v % 3 = 0;
 VACUUM ANALYZE ad, ad_child, ad_rows;
+-- Orders that rencoder has, and others: a table for each index, with a condition that uses it.
+CREATE TYPE ad_mood AS ENUM ('sad', 'ok', 'happy');
+CREATE TABLE ad_order_kinds (name text, definition text, condition text);
+INSERT INTO ad_order_kinds VALUES
+	('number', 'v DESC', 'v = 5'),
+	('c', 'c', 'c = ''a'''),
+	('icu', 'icu', 'icu = ''a'''),
+	('icu_id', 'token', 'token = ''a'''),
+	('icu_pattern', 'icu text_pattern_ops', 'icu = ''a'''),
+	('nulls', 'v NULLS FIRST', 'v = 5'),
+	('mood', 'mood, v', 'mood = ''ok'' AND v = 5'),
+	('two', 'tenant, at', 'tenant = 5 AND at < ''2026-01-02'''),
+	('two_desc', 'tenant DESC, at DESC', 'tenant = 5 AND at < ''2026-01-02'''),
+	('two_mixed', 'tenant, at DESC', 'tenant = 5 AND at < ''2026-01-02'''),
+	('two_icu', 'token, at', 'token = ''a'''),
+	('two_few', 'few, tenant', 'few = 3 AND tenant = 5'),
+	('two_in_order', 'few, at', 'few = 3 AND at < ''2026-01-02'''),
+	('two_expression', 'tenant, (v % 1009)', 'tenant = 5 AND v % 1009 = 5'),
+	('two_skewed', 'skewed, few', 'skewed = 5 AND few = 3'),
+	('three', 'few, skewed, u', 'few = 3 AND skewed = 5'),
+	('four', 'few, tenant, skewed, v', 'few = 3 AND tenant = 5'),
+	('five', 'few, tenant, v, at, skewed', 'few = 3 AND tenant = 5 AND v = 5'),
+	('partial', 'tenant, at) WHERE (few > 2', 'tenant = 5 AND few > 2');
+DO $$
+DECLARE
+	o ad_order_kinds;
+BEGIN
+	FOR o IN TABLE ad_order_kinds LOOP
+		EXECUTE format('CREATE TABLE ad_o_%1$s WITH (autovacuum_enabled = off) AS
+			SELECT hashint8extended(i, 1) AS v, md5(i::text)::uuid AS u,
+				hashint4(i) & 2047 AS tenant, (hashint8extended(i, 2) & 1048575) %% 10 AS few,
+				(2000 * ((hashint8extended(i, 3) & 1048575) / 1048576::float8) ^ 3)::int AS skewed,
+				timestamptz ''2026-01-01'' + i * interval ''1 minute'' AS at,
+				md5(i::text) COLLATE "C" AS c, md5(i::text) COLLATE "en-x-icu" AS icu,
+				md5(i::text) COLLATE "en-x-icu" AS token,
+				(ARRAY[''sad'', ''ok'', ''happy'']::ad_mood[])[i %% 3 + 1] AS mood,
+				repeat(''x'', 20) AS filler
+			FROM generate_series(1, 60000) i;
+			CREATE INDEX ad_o_%1$s_idx ON ad_o_%1$s (%2$s); ANALYZE ad_o_%1$s;
+			SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;
+			SELECT count(filler) FROM ad_o_%1$s WHERE %3$s', o.name, o.definition, o.condition);
+	END LOOP;
+END $$;
+-- A class of btree for a type whose keys have no order, and no =.
+CREATE FUNCTION ad_compare_points(point, point) RETURNS int LANGUAGE sql IMMUTABLE
+	RETURN btfloat8cmp($1[0], $2[0]);
+CREATE OPERATOR CLASS ad_point_ops FOR TYPE point USING btree AS
+	OPERATOR 1 <<, OPERATOR 3 ~=, OPERATOR 5 >>, FUNCTION 1 ad_compare_points(point, point);
+CREATE INDEX ad_p_btree ON ad (p ad_point_ops, v);
 -- An index that a failed CREATE INDEX CONCURRENTLY has left.
 INSERT INTO ad_child VALUES (0, 1, md5('1')::uuid);
 \set VERBOSITY terse
@@ -106,9 +155,10 @@ BEGIN
 		definition := regexp_replace(definition, '^CREATE( UNIQUE)? INDEX \S+',
 			'CREATE INDEX ad_made');
 		definition := regexp_replace(definition, 'USING \w+', 'USING rencoder');
-		definition := regexp_replace(definition, ' DESC| INCLUDE.*', '', 'g');
+		definition := regexp_replace(definition,
+			' DESC| NULLS FIRST| text_pattern_ops| INCLUDE.*', '', 'g');
 		-- As advised: all columns of a btree make one key.
-		IF e.method = 'btree' AND (SELECT indnkeyatts > 1 FROM pg_index
+		IF e.method = 'btree' AND (SELECT indnkeyatts BETWEEN 2 AND 4 FROM pg_index
 			WHERE indexrelid = e.index::regclass) THEN
 			definition := regexp_replace(definition, '( WHERE .*)?$', ' WITH (composite = on)\1');
 		END IF;
@@ -179,11 +229,13 @@ CREATE TABLE ad_used_1 PARTITION OF ad_used FOR VALUES FROM (0) TO (30)
 CREATE TABLE ad_used_2 PARTITION OF ad_used FOR VALUES FROM (30) TO (60)
 	WITH (autovacuum_enabled = off);
 INSERT INTO ad_used SELECT md5(i::text)::uuid, i % 59 FROM generate_series(1, 100000) i;
-CREATE INDEX ad_used_k ON ad_used (k);
+CREATE INDEX ad_used_k ON ad_used (k, at DESC);
 VACUUM ANALYZE ad_used;
 SET enable_seqscan = off;
+SET enable_indexonlyscan = off;
 SELECT count(*) FROM ad_used WHERE k = md5('1')::uuid AND at < 20;
 RESET enable_seqscan;
+RESET enable_indexonlyscan;
 SELECT pg_stat_force_next_flush() \gset
 SELECT "table", index, verdict, scans, reason, ddl FROM rencoder_advise('advise')
 WHERE "table"::text LIKE 'ad_used%' ORDER BY index::text;

@@ -1295,8 +1295,7 @@ CREATE FUNCTION rencoder_column_size(
 	repeats double precision,
 	coder double precision,
 	OUT pages double precision,
-	OUT share double precision,
-	OUT spread_pages double precision)
+	OUT share double precision)
 RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 1
 BEGIN ATOMIC
@@ -1337,8 +1336,7 @@ BEGIN ATOMIC
 			-- It is trained on 512 pages.
 			+ least(coder, ceil(1 + least(s.keys, 512 * s.page_rows) / 500)),
 		least(1 - exp(-least(s.value_rows / s.pages, 99)),
-			(s.value_rows / s.page_rows + s.spread_pages + 1) / s.pages),
-		s.spread_pages
+			(s.value_rows / s.page_rows + s.spread_pages + 1) / s.pages)
 	FROM sized AS s;
 END;
 COMMENT ON FUNCTION rencoder_column_size(double precision, double precision, double precision,
@@ -1367,14 +1365,16 @@ END;
 COMMENT ON FUNCTION rencoder_statistics() IS
 	'what ANALYZE says of columns and of expressions of indexes (readers of the columns)';
 
--- Types that rencoder indexes by default, and pages that a coder of their values takes at most.
-CREATE FUNCTION rencoder_types(OUT type oid, OUT coder double precision)
+-- Types that rencoder indexes by default, pages that a coder of their values takes at most, and whether
+-- the class has =.
+CREATE FUNCTION rencoder_types(OUT type oid, OUT coder double precision, OUT equal boolean)
 RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 40
 BEGIN ATOMIC
 	SELECT o.opcintype, CASE WHEN NOT EXISTS (SELECT FROM pg_amproc AS p
 			WHERE p.amprocfamily = o.opcfamily AND p.amprocnum = 5) THEN 0
-		WHEN y.typcategory = 'G' THEN 2 ELSE 7 END
+		WHEN y.typcategory = 'G' THEN 2 ELSE 7 END,
+		EXISTS (SELECT FROM pg_amop AS p WHERE p.amopfamily = o.opcfamily AND p.amopstrategy = 3)
 	FROM pg_opclass AS o JOIN pg_am AS m ON m.oid = o.opcmethod JOIN pg_type AS y ON y.oid = o.opcintype
 	WHERE m.amname = 'rencoder' AND o.opcdefault;
 END;
@@ -1485,27 +1485,29 @@ BEGIN ATOMIC
 		JOIN tables AS t ON t.oid = i.indrelid
 		WHERE i.indislive
 	),
-	-- Key columns of these, and of roots, and what they are: "collated" if it is a string in another
-	-- order than rencoder has, "sorts" if such a one is typically one to sort by.
+	-- Key columns of these, and of roots.  "collated": a string in another order than rencoder has.
+	-- "lacks": what queries may sort by, and rencoder's index cannot; "names": hardly by this one.
 	columns AS MATERIALIZED (
 		SELECT i.indexrelid, i.indrelid, a.attnum AS number, i.indkey[a.attnum - 1] AS attnum, k.name,
 			coalesce(b.attrelid, a.attrelid) AS relation, coalesce(b.attname, a.attname) AS attname,
-			o.opcintype, r.coder,
+			r.coder, l.collated,
 			CASE WHEN r.type IS NULL THEN 'rencoder has no operator class for type '
 					|| format_type(o.opcintype, NULL)
 				WHEN NOT l.collisdeterministic THEN 'rencoder has no nondeterministic collations'
 				WHEN m.amname NOT IN ('btree', 'hash') AND NOT o.opcdefault
 					THEN 'rencoder has no operator class like ' || o.opcname END AS problem,
-			CASE WHEN m.amname = 'hash' OR o.opcname ~ '_pattern_ops$' OR k.is_foreign THEN false
-				WHEN m.amname <> 'btree' THEN o.opcintype = 'point'::regtype
-				-- Strings that are names of things, by the name of the column.
-				WHEN g.collated THEN coalesce(
-					lower(regexp_replace(k.name, '([a-z0-9])([A-Z])', '\1_\2', 'g')) !~
-					('(^|_)(e?mail|token|hash|digest|uuid|guid|id|key|code|ur[il]|href|slug|sku|no|nr|'
-					'number|phone|fingerprint|etag|checksum|md5|sha\d*|ref|reference|iban|ip|agent|'
-					'status|state|kind|type|category|role|country|currency|language|locale)$'), true)
-				ELSE false END AS sorts,
-			g.collated
+			CASE WHEN bool_or(CASE m.amname WHEN 'btree' THEN i.indnkeyatts > 4
+						OR o.opcintype = 'anyenum'::regtype
+						OR l.collated AND (i.indnkeyatts > 1 OR o.opcname !~ '_pattern_ops$')
+					ELSE EXISTS (SELECT FROM pg_amop AS p
+						WHERE p.amopfamily = o.opcfamily AND p.amoppurpose = 'o') END)
+					OVER (PARTITION BY i.indexrelid) THEN k.name
+				-- Read backward, the order is the opposite one of all columns.
+				WHEN i.indoption[a.attnum - 1] <> i.indoption[i.indnkeyatts - 1] THEN 'ASC with DESC'
+				END AS lacks,
+			coalesce(l.collated AND k.name ~* ('(^|_)(e?mail|token|hash|digest|guid|id|key|code|ur[il]|'
+				'slug|sku|no|number|phone|md5|ref|ip|agent|state|status|kind|type|role|country)$'), false)
+				AS names
 		FROM (SELECT indexrelid FROM leaves UNION SELECT root FROM leaves) AS x
 		JOIN pg_index AS i ON i.indexrelid = x.indexrelid
 		JOIN pg_class AS c ON c.oid = i.indexrelid
@@ -1514,17 +1516,15 @@ BEGIN ATOMIC
 		LEFT JOIN pg_attribute AS b ON b.attrelid = i.indrelid AND b.attnum = i.indkey[a.attnum - 1]
 			AND b.attnum > 0
 		JOIN pg_opclass AS o ON o.oid = i.indclass[a.attnum - 1]
-		JOIN pg_type AS y ON y.oid = o.opcintype
-		JOIN pg_database AS d ON d.datname = current_database()
-		LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
-		LEFT JOIN rencoder_types() AS r ON r.type = o.opcintype,
-		LATERAL (SELECT y.typcategory = 'S' AND o.opcname !~ '_pattern_ops$' AND NOT coalesce(
-				l.collcollate IN ('C', 'POSIX') OR l.oid = 'pg_catalog.default'::regcollation AND
-				d.datcollate IN ('C', 'POSIX'), false) AS collated) AS g,
-		LATERAL (SELECT min(b.attname) AS name, bool_or(EXISTS (SELECT FROM pg_constraint AS f
-				WHERE f.contype = 'f' AND f.conrelid = i.indrelid AND b.attnum = ANY (f.conkey)))
-				AS is_foreign
-			FROM pg_attribute AS b
+		LEFT JOIN (SELECT l.oid, l.collisdeterministic,
+				CASE coalesce(nullif(l.collprovider, 'd'), d.datlocprovider) WHEN 'b' THEN false
+					WHEN 'c' THEN coalesce(l.collcollate, d.datcollate) NOT IN ('C', 'POSIX')
+					ELSE true END AS collated
+			FROM pg_collation AS l JOIN pg_database AS d ON d.datname = current_database()) AS l
+			ON l.oid = a.attcollation
+		LEFT JOIN rencoder_types() AS r ON r.type = o.opcintype
+			AND (r.equal OR m.amname NOT IN ('btree', 'hash')),
+		LATERAL (SELECT min(b.attname)::text AS name FROM pg_attribute AS b
 			WHERE b.attrelid = i.indrelid AND CASE WHEN i.indkey[a.attnum - 1] > 0
 				THEN b.attnum = i.indkey[a.attnum - 1]
 				-- One that an expression of the index is made of.
@@ -1541,9 +1541,9 @@ BEGIN ATOMIC
 					WHEN i.indisunique THEN 'unique' END,
 				CASE WHEN l.clustered THEN 'order of CLUSTER' END,
 				CASE WHEN l.replident THEN 'replica identity' END,
-				-- DESC has nulls first, as an order that is read backward.
-				CASE WHEN EXISTS (SELECT FROM unnest(i.indoption) AS o WHERE o NOT IN (0, 3))
-					THEN 'order with NULLS FIRST or LAST' END,
+				-- Neither ASC NULLS LAST nor DESC NULLS FIRST, which is the same backward.
+				CASE WHEN EXISTS (SELECT FROM unnest(i.indoption) AS o WHERE o IN (1, 2))
+					THEN 'order with nulls at the other end' END,
 				CASE WHEN i.indnatts > i.indnkeyatts THEN 'index-only scans (INCLUDE)' END,
 				CASE WHEN EXISTS (SELECT FROM pg_constraint AS k
 					WHERE k.contype = 'f' AND k.conindid = i.indexrelid)
@@ -1551,20 +1551,16 @@ BEGIN ATOMIC
 			-- The constraint whose referencing side it serves.
 			(SELECT min(k.conname) FROM pg_constraint AS k
 			 WHERE k.contype = 'f' AND k.conrelid = i.indrelid AND i.indkey[0] = ANY (k.conkey)) AS serves,
-			-- Some ascending and some not, or too many for one key: all of them have no order.
-			(SELECT string_agg(s.name, ', ' ORDER BY s.number) FROM columns AS s
-			 WHERE s.indexrelid = i.indexrelid AND (s.sorts OR m.amname = 'btree' AND (i.indnkeyatts > 4
-				OR (SELECT count(DISTINCT o) > 1 FROM unnest(i.indoption) AS o)))) AS sorts,
+			(SELECT string_agg(DISTINCT s.lacks, ', ') FROM columns AS s
+			 WHERE s.indexrelid = i.indexrelid AND NOT s.names) AS sorts,
 			-- It is asked for its first columns: one key of all of them does, too.
 			m.amname = 'btree' AND i.indnkeyatts BETWEEN 2 AND 4 AS composite,
 			(SELECT coalesce(bool_or(s.collated), false) FROM columns AS s
 			 WHERE s.indexrelid = i.indexrelid) AS collated,
 			(SELECT min(s.problem) FROM columns AS s WHERE s.indexrelid = i.indexrelid) AS no_class,
-			-- The shortest recorded query that names table and column, and sorts by that.
+			-- The shortest recorded query that names table and column, and sorts by that in vain.
 			(SELECT r.q FROM columns AS s, recorded AS r
-			 WHERE s.indexrelid = i.indexrelid AND (m.amname IN ('gist', 'spgist') OR m.amname = 'btree' AND
-				(i.indnkeyatts > 4 OR EXISTS (SELECT FROM columns AS b
-					WHERE b.indexrelid = s.indexrelid AND b.collated)))
+			 WHERE s.indexrelid = i.indexrelid AND s.lacks IS NOT NULL
 				AND strpos(r.low, lower(t.relname)) > 0 AND strpos(r.low, lower(s.name)) > 0
 				-- Behind columns that the query does not know, it is in no order.
 				AND NOT EXISTS (SELECT FROM columns AS b WHERE b.indexrelid = s.indexrelid
@@ -1605,16 +1601,39 @@ BEGIN ATOMIC
 				 FROM rencoder_look_at(l.indrelid::regclass, l.indexrelid::regclass,
 					(SELECT array_agg(k ORDER BY o) FILTER (WHERE o <= l.indnkeyatts)
 					 FROM unnest(l.indkey::int2[]) WITH ORDINALITY AS u (k, o))) AS e) AS e,
-				LATERAL (SELECT CASE WHEN count(*) < l.indnkeyatts THEN NULL
-						WHEN p.composite THEN max(z.pages) ELSE sum(z.pages) END AS pages,
-					min(z.share) AS share,
-					bool_or(z.spread_pages <= 128) FILTER (WHERE c.number = 1) AS brin_serves
-				 FROM columns AS c JOIN analyzed AS t ON t.relation = c.relation AND t.attname = c.attname,
-				LATERAL rencoder_column_size(l.table_pages, l.table_rows, t.rows, t.null_frac,
-					t.n_distinct, t.correlation, t.freqs,
-					CASE WHEN l.indpred IS NOT NULL AND c.attnum > 0 THEN l.reltuples END,
-					e.repeats[c.number], c.coder) AS z
-				 WHERE c.indexrelid = l.indexrelid AND c.coder IS NOT NULL) AS f
+				LATERAL (SELECT CASE WHEN sum(g.columns) = l.indnkeyatts THEN sum(z.pages) END AS pages,
+					min(z.share) AS share, bool_or(g.brin_serves) AS brin_serves
+				 -- Of a composite key columns are taken for independent.  Its rows are as far from the order
+				 -- of the table as by one of the columns, which begins anew with each value of those before
+				 -- it, and says nothing of rows that it has alike.  Its coder has 680 points a page.
+				 FROM (SELECT count(*) AS columns, max(d.rows) AS rows,
+						bool_or(l.table_pages * sqrt(2 * (1 - d.ordered)) <= 128)
+							FILTER (WHERE d.number = 1) AS brin_serves,
+						CASE count(*) WHEN 1 THEN max(d.null_frac) ELSE 0 END AS null_frac,
+						CASE count(*) WHEN 1 THEN max(d.freqs) END AS freqs,
+						exp(sum(ln(d.keys))) AS n_distinct,
+						CASE count(*) WHEN 1 THEN max(d.correlation) ELSE greatest(0, 1 - min(d.before *
+							(sqrt(2 * (1 - d.ordered)) + 256 / d.rows) - 256 / d.rows + d.alike / d.before)
+							^ 2 / 2) END AS correlation,
+						min(e.repeats[d.number]) AS repeats,
+						sum(least(d.coder, ceil(1 + d.keys / 500))) + CASE count(*) WHEN 1 THEN 0
+							ELSE 1 + floor(sum(least(d.keys, 4096 / (l.indnkeyatts - 1)
+								/ CASE WHEN d.keys > d.rows / 4 THEN 4 ELSE 1 END))
+								FILTER (WHERE d.number < l.indnkeyatts) / 680) END AS coder
+					FROM (SELECT k.*, a.alike, a.alike / exp(sum(ln(a.alike)) OVER (ORDER BY k.number)) AS before
+						FROM (SELECT t.*, c.number, c.coder, least(abs(coalesce(t.correlation, 0)), 1) AS ordered,
+								greatest(1, CASE WHEN t.n_distinct > 0 THEN t.n_distinct
+									ELSE -coalesce(nullif(t.n_distinct, 0), -1) * t.rows END) AS keys
+							FROM columns AS c
+							JOIN analyzed AS t ON t.relation = c.relation AND t.attname = c.attname
+							WHERE c.indexrelid = l.indexrelid AND c.coder IS NOT NULL AND t.rows > 0) AS k,
+							-- The chance that two rows have one value.
+							LATERAL (SELECT coalesce(sum(f ^ 2), 0) + (1 - coalesce(sum(f), 0)) ^ 2
+								/ greatest(k.keys - count(f), 1) AS alike FROM unnest(k.freqs) AS f) AS a) AS d
+					GROUP BY CASE WHEN NOT p.composite THEN d.number END) AS g,
+				LATERAL rencoder_column_size(l.table_pages, l.table_rows, g.rows, g.null_frac,
+					g.n_distinct, g.correlation, g.freqs,
+					CASE WHEN l.indpred IS NOT NULL THEN l.reltuples END, g.repeats, g.coder) AS z) AS f
 			WHERE l.root = p.root) AS s
 	),
 	judged AS (
@@ -1661,15 +1680,15 @@ BEGIN ATOMIC
 					ELSE left(j.sorted, 20) || ' .. ' || left(substring(j.sorted,
 						'(?i)(\m(?:order\s+by|distinct\s+on|min|max)\M.*)$'), 26) END
 				WHEN 'only' THEN 'most reads of it end there: index-only scans'
-				WHEN 'sorts' THEN CASE j.amname WHEN 'btree' THEN format('does ORDER BY%s, min or max use %s?',
-						CASE WHEN j.collated THEN ', <, >' ELSE '' END, j.sorts)
-					ELSE 'does ORDER BY <-> use it?' END
+				WHEN 'sorts' THEN format('does ORDER BY%s use %s?', CASE WHEN j.amname <> 'btree' THEN ' <->'
+					WHEN j.collated THEN ', <, >' ELSE '' END, j.sorts)
 				ELSE CASE WHEN j.serves IS NOT NULL THEN 'serves foreign key ' || j.serves
-					WHEN j.amname = 'hash' OR j.collated THEN 'for = and IN'
-					WHEN j.amname <> 'btree' THEN 'for =, IN and ranges'
-					ELSE 'for =, IN, ranges and order' || CASE WHEN j.brin_serves THEN '; BRIN is smaller'
-						ELSE '' END END
-				END AS reason,
+					WHEN j.amname = 'hash' THEN 'for = and IN'
+					WHEN j.collated THEN 'for =, IN and LIKE'
+					WHEN j.amname = 'btree' THEN 'for =, IN, ranges and order'
+					ELSE 'for =, IN and ranges' END
+				END || CASE WHEN j.brin_serves AND j.state IN ('replace', 'sorts') THEN '; BRIN is smaller'
+				ELSE '' END AS reason,
 			CASE WHEN j.state IN ('replace', 'sorts') THEN j.size - j.new_size
 				WHEN j.state = 'unused' THEN j.size ELSE 0 END AS saves,
 			CASE WHEN j.state IN ('replace', 'sorts', 'add') THEN format('USING rencoder (%s)%s%s%s',
@@ -1733,10 +1752,8 @@ BEGIN ATOMIC
 						ELSE m.amname IN ('btree', 'hash') AND i.indkey[0] = ANY (k.conkey) END)
 			AND NOT EXISTS (SELECT FROM pg_attribute AS a
 				WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
-					AND NOT EXISTS (SELECT FROM pg_opclass AS o JOIN pg_am AS m ON m.oid = o.opcmethod
-						WHERE m.amname = 'rencoder' AND o.opcdefault AND o.opcintype =
-							CASE a.atttypid WHEN 'varchar'::regtype THEN 'text'::regtype
-								ELSE a.atttypid END))
+					AND coalesce(nullif(a.atttypid, 'varchar'::regtype), 'text'::regtype)
+						NOT IN (SELECT r.type FROM rencoder_types() AS r))
 	)
 	SELECT r."table"::regclass, r.index::regclass, r.amname, r.verdict, r.size, r.new_size, r.saves,
 		r.scans, r.reason, r.ddl
