@@ -9,7 +9,8 @@
 # that has a megabyte how large rencoder's would be; CREATE INDEX makes it.  One line for each set,
 # then the indexes of which told / made is farthest from 1.  Ends with exit code 1 if a size is told
 # wrong by more than a fifth (and two pages), or if an index is advised away that the catalogs say is
-# needed: for uniqueness, a foreign key, DESC order, a replica identity, CLUSTER.
+# needed: for uniqueness, as the target of foreign keys, nulls at the other end of the order, a replica
+# identity, CLUSTER.
 set -euo pipefail
 # shellcheck source=bench/lib/bench.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
@@ -27,7 +28,9 @@ make_advised() {
     while read -r index; do
         bench_sql -q -c "SELECT regexp_replace(regexp_replace(regexp_replace(
                 pg_get_indexdef('$index'::regclass), '^CREATE( UNIQUE)? INDEX \S+', 'CREATE INDEX made'),
-                'USING \w+', 'USING rencoder'), ' DESC| INCLUDE.*', '', 'g')" | bench_sql -q
+                'USING \w+', 'USING rencoder'), ' DESC| INCLUDE.*', '', 'g')
+                || CASE WHEN indnkeyatts > 1 THEN ' WITH (composite = on)' ELSE '' END
+            FROM pg_index WHERE indexrelid = '$index'::regclass" | bench_sql -q
         bench_sql -q -c "UPDATE advice SET made = (SELECT pg_relation_size(oid) FROM pg_class
                 WHERE relname = 'made') WHERE index = '$index'" \
             -c "DO 'BEGIN EXECUTE (SELECT format(''DROP INDEX %I.made'', relnamespace::regnamespace)
@@ -47,7 +50,7 @@ main() {
             round(max(told::numeric / made), 3) AS most, count(*) FILTER (WHERE saves > 0) AS \"advised away\",
             count(*) FILTER (WHERE is_needed(index::regclass)) AS needed
         FROM advice GROUP BY set ORDER BY set" \
-        -c "SELECT index, told, made, round(told::numeric / made, 3) AS \"told/made\", needed_for
+        -c "SELECT index, told, made, round(told::numeric / made, 3) AS \"told/made\", reason
         FROM advice WHERE told IS NOT NULL ORDER BY abs(ln(told::float8 / made)) DESC LIMIT 10" \
         -c "SELECT index, size, reason FROM advice WHERE told IS NULL AND size >= 1048576"
     wrong=$(bench_sql -c 'SELECT count(*) FROM advice WHERE abs(told - made) > greatest(made / 5, 16384)')

@@ -168,8 +168,6 @@ CREATE TABLE public.advice (set text, "table" regclass, index text, method name,
 -- What constraints and identities want, as the catalogs say it, but for rencoder_advise().
 CREATE FUNCTION public.is_needed(i regclass) RETURNS boolean LANGUAGE sql STABLE RETURN (
     SELECT indisunique OR indisexclusion OR indisclustered OR indisreplident
-        OR EXISTS (SELECT FROM unnest(indoption::int2[]) AS o WHERE o & 1 = 1)
+        OR EXISTS (SELECT FROM unnest(indoption::int2[]) AS o WHERE o IN (1, 2))
         OR EXISTS (SELECT FROM pg_constraint WHERE conindid = i)
-        OR EXISTS (SELECT FROM pg_constraint WHERE contype = 'f' AND conrelid = indrelid
-            AND conkey[1] = indkey[0])
     FROM pg_index WHERE indexrelid = i);
