@@ -20,7 +20,7 @@
  * Entries of the second slice, which with the first has a page of a list; of the next ones, in times of
  * the one before.
  */
-#define SECOND_ENTRIES	20
+#define SECOND_ENTRIES	19
 #define MORE_ENTRIES	4
 
 /* Entries of the largest slices. */
@@ -248,9 +248,12 @@ first_entries(IndexScanDesc scan)
 {
 	int			wanted = scan->numberOfKeys == 0 ? 0 :
 		(scan->keyData[0].sk_flags >> RENCODER_SK_WANTED_SHIFT) & RENCODER_SK_MOST_WANTED;
+	bool		more = wanted > 1;
 
-	/* Some rows are not visible, or lie beside a bound. */
-	return wanted == 0 ? RENCODER_ORDERED_FIRST_ENTRIES : (uint32) (wanted + wanted / 8 + 1);
+	/* Of several some are not visible; the first one may lie beside a bound. */
+	for (int i = 0; i < scan->numberOfKeys && !more; i++)
+		more = scan->keyData[i].sk_strategy != BTEqualStrategyNumber;
+	return wanted == 0 ? RENCODER_ORDERED_FIRST_ENTRIES : (uint32) (wanted + wanted / 8 + more);
 }
 
 /* What the query asks for. */
