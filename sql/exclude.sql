@@ -33,8 +33,6 @@ BEGIN
 		THEN format('%s to %s differ', first, last) END;
 END $$;
 CREATE FUNCTION try_type(type text, before int) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	pages bigint;
 BEGIN
 	EXECUTE format('DROP TABLE IF EXISTS e, b;
 		CREATE TABLE e (v %1$s, filler text) WITH (fillfactor = 30, autovacuum_enabled = off);
@@ -87,6 +85,13 @@ TRUNCATE f;
 INSERT INTO f SELECT i % 1000 FROM generate_series(1, 3000) i ON CONFLICT DO NOTHING;
 SELECT uncovered('f_id_excl', 5), count(*), count(DISTINCT id) FROM f;
 SELECT rencoder_index_check('f_id_excl', true);
+
+-- What is read again takes the place of the first run, also for the pages to come.
+CREATE TABLE g (id int8, EXCLUDE USING rencoder (id WITH =) WITH (autosummarize = off));
+INSERT INTO g SELECT i FROM generate_series(1, 3000) i;
+SELECT rencoder_compact('g_id_excl') > 0 AS made;
+SELECT kind, count(DISTINCT run) FROM rencoder_runs('g_id_excl')
+WHERE state = 'live' GROUP BY kind;
 
 -- What is in the table counts when the constraint is added.
 CREATE TABLE twice (id int8);
