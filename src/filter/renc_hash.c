@@ -29,9 +29,3 @@ renc_hash_level_for_nodes(int level)
 {
 	return hash_level(SEED_NODE, level);
 }
-
-uint64_t
-renc_hash_bytes(const void *bytes, size_t size, uint64_t seed)
-{
-	return XXH3_64bits_withSeed(bytes, size, seed);
-}

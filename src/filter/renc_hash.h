@@ -72,9 +72,6 @@ renc_hash_node(uint64_t key, int level)
 	return renc_hash_key(key, renc_hash_level_for_nodes(level));
 }
 
-/* Hash of some bytes. */
-extern uint64_t renc_hash_bytes(const void *bytes, size_t size, uint64_t seed);
-
 /*
  * The quadratic term of positions (near 2^32 over the golden ratio) keeps those of a hash apart whose
  * b is about a multiple of 2^32 / n: with a + i * b alone all of them would be one and the same for
