@@ -177,11 +177,11 @@ analyze_index(RencoderCostPath *p, KeptIndex *kept)
 
 	/*
 	 * In order some rows are wanted, mostly: what the statistics say is
-	 * enough, for what it is compared with, too.
+	 * enough, for a path in another order beside it, too.
 	 */
 	if (p->may_look && all_known(p) && !rencoder_cost_is_in_order(p) &&
-		!rencoder_cost_has_rival_order(p) &&
-		(p->rival.kind != RENCODER_RIVAL_EXACT || asks_by_pattern(p)))
+		(p->rival.kind != RENCODER_RIVAL_EXACT || asks_by_pattern(p)) &&
+		!rencoder_cost_order_is_wanted(p))
 		rencoder_cost_runs_rank(index, p->query, asked, &p->runs);
 	MemoryContextSwitchTo(caller);
 

@@ -109,7 +109,7 @@ rencoder_cost_is_in_order(const RencoderCostPath *p)
 }
 
 bool
-rencoder_cost_has_rival_order(const RencoderCostPath *p)
+rencoder_cost_order_is_wanted(const RencoderCostPath *p)
 {
 	if (p->root->limit_tuples <= 0 || p->index->sortopfamily == NULL)
 		return false;

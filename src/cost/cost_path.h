@@ -183,8 +183,8 @@ extern RencoderCostReport rencoder_cost_report(const RencoderCostPath *p);
  */
 extern bool rencoder_cost_is_in_order(const RencoderCostPath *p);
 
-/* Does the query want some rows in an order that the index has? */
-extern bool rencoder_cost_has_rival_order(const RencoderCostPath *p);
+/* Does the query want some rows only, in an order that the index has, whatever that of the path is? */
+extern bool rencoder_cost_order_is_wanted(const RencoderCostPath *p);
 
 /* Between "scattered" and "together", as cost_index() does. */
 static inline double
