@@ -64,7 +64,6 @@ CREATE FUNCTION measure(m text) RETURNS void LANGUAGE plpgsql AS \$\$
 DECLARE
     k int;
     q text;
-    plan json;
     pages numeric;
     since numeric;
     least_ms numeric;
@@ -76,8 +75,7 @@ BEGIN
         result := '';
         least_ms := NULL;
         FOR q IN SELECT query FROM asked WHERE n = k LOOP
-            EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING off, FORMAT json) ' || q INTO plan;
-            pages := pages + (plan->0->'Plan'->>'Shared Hit Blocks')::int + (plan->0->'Plan'->>'Shared Read Blocks')::int;
+            pages := pages + bench_node_pages(bench_explain(q) -> 'Plan');
             EXECUTE format('SELECT md5(string_agg(x::text, '' '')) FROM (%s) x', q) INTO one;
             result := md5(result || coalesce(one, ''));
         END LOOP;
@@ -131,7 +129,6 @@ CREATE PROCEDURE live(m text, n int) LANGUAGE plpgsql AS \$\$
 DECLARE
     q text;
     since numeric;
-    plan json;
 BEGIN
     FOR i IN 1 .. n LOOP
         SELECT a.query INTO q FROM asked a JOIN kinds k ON k.n = a.n WHERE k.kind = 'newest 20 of a tenant' ORDER BY random() LIMIT 1;
@@ -140,9 +137,7 @@ BEGIN
         since := cpu();
         EXECUTE q;
         since := cpu() - since;
-        EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING off, FORMAT json) ' || q INTO plan;
-        INSERT INTO live VALUES (m, (plan->0->'Plan'->>'Shared Hit Blocks')::int + (plan->0->'Plan'->>'Shared Read Blocks')::int,
-            since * 1000);
+        INSERT INTO live VALUES (m, bench_node_pages(bench_explain(q) -> 'Plan'), since * 1000);
         COMMIT;
     END LOOP;
 END \$\$;
