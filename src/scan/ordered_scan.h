@@ -9,7 +9,7 @@
  * two slices: each is searched with a copy of the catalog that is right for it (INV-19).
  *
  *		keys	|-- slice --|-- slice --------|-- slice ..
- *				 3 entries    24                96, or a value with many rows alone
+ *				 3 entries    19                76, or a value with many rows alone
  *
  * If it is known how many rows are wanted, the first slice has as many entries.
  *

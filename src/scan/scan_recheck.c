@@ -174,7 +174,7 @@ pass_on_any_order(IndexScanState *node)
 
 /* Tells a scan how many rows are wanted of it, if that is known. */
 static void
-pass_on_limit(const LimitState * node)
+pass_on_limit(const LimitState *node)
 {
 	PlanState  *below = outerPlanState(node);
 	double		rows = node->ps.plan->plan_rows;

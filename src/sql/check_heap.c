@@ -10,9 +10,8 @@
  * Rows are collected for 128 heap pages at a time, or less where another run begins to cover the
  * table.  What a page's rows have must be in the run that covers the page, with the part that has the
  * root of the row's HOT chain, or in a delta or the pending list; unless the page lies behind
- * the frontier, or the snapshot does not trust the run (INV-9).  Each run is
- * searched once for all keys of the pages.  Deltas and the list are only
- * asked for keys that are not there.  Nulls, and values
+ * the frontier, or the snapshot does not trust the run (INV-9).  Each run is searched once for all keys
+ * of the pages.  Deltas and the list are only asked for keys that are not there.  Nulls, and values
  * without a key, are keys of trees of their own.
  *
  * Nothing is locked out meanwhile.  A row that the snapshot sees was inserted, and its insertion

@@ -8,8 +8,9 @@
  * it should be is none.  Wherever such a page is logged, it is logged whole: a delta would be
  * against bytes that the standby never got.
  *
- * A hint relies on what other pages said when it was made: a sample on a coder.  So the page bears the LSN of all WAL that there was, and is written after it: no hint
- * outlives a record that it relies on (INV-16).
+ * A hint relies on what other pages said when it was made: a sample on a coder.  So the page bears the
+ * LSN of all WAL that there was, and is written after it: no hint outlives a record that it relies on
+ * (INV-16).
  */
 #ifndef RENCODER_HINT_PAGES_H
 #define RENCODER_HINT_PAGES_H
