@@ -92,7 +92,8 @@ has_no_duplicate($primary, 'after a crash');
 
 # Prepared transactions are waited for.
 $primary->safe_psql('postgres', "BEGIN; INSERT INTO e VALUES (5000); PREPARE TRANSACTION 'p'");
-$primary->restart('immediate');
+$primary->stop('immediate');
+$primary->start;
 maintain();
 
 my $waiting = IPC::Run::start(
