@@ -4,6 +4,8 @@
  */
 #include "benchlib.h"
 
+#include "shape_text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

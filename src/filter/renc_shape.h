@@ -101,10 +101,4 @@ extern int	renc_shape_positions(const renc_shape *shape, uint64_t key,
 								 uint32_t nwindows, uint32_t rows,
 								 renc_position *out);
 
-/*
- * Text for people, e.g. "{r 18, kw 2, kr 1, L 20,22-24}".  Returns the length
- * as snprintf does.
- */
-extern int	renc_shape_describe(const renc_shape *shape, char *buf, size_t size);
-
 #endif							/* RENC_SHAPE_H */

@@ -37,13 +37,6 @@ rencoder_slab(Relation index, const RencoderConfig *config, RencoderExtent exten
 	return slab;
 }
 
-/* Has it bytes for all ranges of a group in each row? */
-static inline bool
-rencoder_slab_is_whole(const RencoderSlab *slab)
-{
-	return slab->config->width == RENC_MATRIX_WIDTH;
-}
-
 /* Probing one column of an index with one query. */
 typedef struct RencoderProbe
 {

@@ -54,18 +54,6 @@ extern void rencoder_copies_begin(RencoderCopies *copies, Relation index, Snapsh
 extern void rencoder_copies_renew(RencoderCopies *copies, Relation index, Snapshot snapshot,
 								  int64 *npages);
 
-/*
- * The segment of a page below nblocks, which is the one from "i" on: pages are asked for in
- * ascending order.
- */
-static inline int
-rencoder_copies_seek(const RencoderCopies *copies, int i, BlockNumber page)
-{
-	while (copies->segment[i].to <= page)
-		i++;
-	return i;
-}
-
 /* Does a run, which is of the copy, cover a page below nblocks? */
 extern bool rencoder_copies_covers(const RencoderCopies *copies, const RencoderRunEntry *run,
 								   BlockNumber page);

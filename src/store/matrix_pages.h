@@ -28,9 +28,6 @@
 #include "filter/renc_shape.h"
 #include "store/run_pages.h"
 
-/* Rows in a window, which are bytes of a band: 510 at BLCKSZ 8192. */
-#define RENCODER_ROWS		RENCODER_BAND_SIZE
-
 /* How the keys of a column of a block are stored. */
 typedef struct RencoderConfig
 {
@@ -85,14 +82,7 @@ typedef struct RencoderMatrixPageData
 static inline renc_mask
 rencoder_set_get(const uint8 *set)
 {
-	renc_mask	mask = renc_mask_none();
-
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		if (set[slot / BITS_PER_BYTE] & (1 << slot % BITS_PER_BYTE))
-			renc_mask_set(&mask, slot);
-	}
-	return mask;
+	return renc_mask_load(set);
 }
 
 static inline void

@@ -14,6 +14,7 @@
 #include "fuzz.h"
 
 #include "renc_zorder.h"
+#include "shape_text.h"
 #include "window_bits.h"
 
 #define MAX_WINDOWS	48

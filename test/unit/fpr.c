@@ -11,6 +11,7 @@
 
 #include "renc_shape_search.h"
 #include "runlib.h"
+#include "shape_text.h"
 
 #define UNIFORM_KEYS	4800
 #define PAYLOAD			8160

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "shape_text.h"
 #include "testlib.h"
 
 static bool

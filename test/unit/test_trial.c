@@ -12,6 +12,7 @@
 #include "testlib.h"
 
 #include "renc_shape_search.h"
+#include "shape_text.h"
 
 #define RANGES		128
 #define KEYS		400

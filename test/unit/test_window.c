@@ -192,9 +192,13 @@ test_last_window(int width)
 	for (int round = 0; round < 20000; round++)
 	{
 		uint32_t	row = TEST_ROWS - 1 - (uint32_t) rnd_below(10);
-		renc_mask	among = renc_mask_and((renc_mask) {{rnd(), rnd()}}, renc_mask_first(8 * width));
-		renc_mask	found = renc_window_row(window, width, TEST_ROWS, row, among);
+		renc_mask	among = renc_mask_none();
+		renc_mask	found;
 
+		for (int s = 0; s < 8 * width; s++)
+			if (rnd_below(2))
+				renc_mask_set(&among, (unsigned int) s);
+		found = renc_window_row(window, width, TEST_ROWS, row, among);
 		for (int s = 0; s < RENC_GROUP_RANGES; s++)
 			wrong += renc_mask_test(found, s) !=
 				(renc_mask_test(among, s) && window_test(window, TEST_ROWS, row, s));
@@ -239,25 +243,23 @@ test_masks(void)
 
 	for (int i = 0; i < 10000; i++)
 	{
-		renc_mask	a = {{rnd(), rnd()}};
 		uint8_t		row[RENC_MATRIX_WIDTH + 1];
 		unsigned int bit = (unsigned int) rnd_below(128);
+		renc_mask	a;
 		renc_mask	b;
 
 		/* Unaligned on purpose. */
-		renc_mask_store(row + 1, a);
-		b = renc_mask_load(row + 1);
-		if (!mask_equal(a, b) || renc_mask_test(a, bit) != (row[1 + bit / 8] >> bit % 8 & 1))
+		for (size_t byte = 0; byte < sizeof(row); byte++)
+			row[byte] = (uint8_t) rnd();
+		a = b = renc_mask_load(row + 1);
+		if (renc_mask_test(a, bit) != (row[1 + bit / 8] >> bit % 8 & 1))
 			wrong++;
 		renc_mask_set(&b, bit);
-		if (!renc_mask_test(b, bit) || !mask_subset(a, b))
-			wrong++;
-		renc_mask_clear(&b, bit);
-		if (renc_mask_test(b, bit) || renc_mask_count(b) !=
-			renc_mask_count(a) - (int) renc_mask_test(a, bit))
+		if (!renc_mask_test(b, bit) || !mask_subset(a, b) || renc_mask_count(b) !=
+			renc_mask_count(a) + (int) !renc_mask_test(a, bit))
 			wrong++;
 	}
-	tap_ok(wrong == 0, "masks: load, store, set, clear, count, %d wrong", wrong);
+	tap_ok(wrong == 0, "masks: load, set, count, %d wrong", wrong);
 }
 
 int

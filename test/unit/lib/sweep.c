@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "renc_flat.h"
+#include "shape_text.h"
 
 /* The filters of a group in all forms, and their keys. */
 typedef struct group
