@@ -126,27 +126,21 @@ gather_design_keys(const RencoderRangeKeys *c, int col, ColumnKeys *k)
 }
 
 /*
- * The samples for a group: real queries; while there are not enough of them, also
- * default ones, or intervals between the group's own values, or boxes around them.
+ * The samples for a group: queries; while there are not enough of them, also intervals between the
+ * group's own values, or boxes around them.
  */
 static int
 choose_design_samples(RencoderDesigner *designer, int col, const RencoderKnownQueries *q,
 					  const ColumnKeys *k, double share)
 {
 	bool		boxed = design_is_boxed(designer, col);
-	int			n = Min(q->nreal, boxed ? MOST_ASKED_BOXES : MOST_ASKED);
+	int			n = Min(q->n, boxed ? MOST_ASKED_BOXES : MOST_ASKED);
 	renc_sample *own = designer->sample + n;
-	int			ndefault = Min(q->n - q->nreal, OWN_SAMPLES);
 
 	for (int i = 0; i < n; i++)
-		designer->sample[i] = q->sample[(int64) i * q->nreal / n];
+		designer->sample[i] = q->sample[(int64) i * q->n / n];
 	if (share >= 1)
 		return n;
-	if (ndefault > 0)
-	{
-		memcpy(own, q->sample + q->nreal, ndefault * sizeof(renc_sample));
-		return n + ndefault;
-	}
 	if (boxed)
 		return n + renc_own_samples_make_boxes(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
 											   designer->box, own, OWN_BOXES);
@@ -184,12 +178,12 @@ prepare_design_trial(RencoderDesigner *designer, int col, const ColumnKeys *k,
 	in->rows = RENCODER_ROWS;
 	in->capacity = config->capacity;
 	in->pages_per_range = designer->pages_per_range;
-	in->window_cost = boxed && q->nreal == 0 ? SAMPLE_BOX_WINDOW_COST : WINDOW_COST;
+	in->window_cost = boxed && q->n == 0 ? SAMPLE_BOX_WINDOW_COST : WINDOW_COST;
 	in->sample = designer->sample;
 	in->areal = boxed;
-	in->asked_share = Min(1.0, (double) q->nreal / (boxed ? ENOUGH_BOXES : ENOUGH_QUERIES));
+	in->asked_share = Min(1.0, (double) q->n / (boxed ? ENOUGH_BOXES : ENOUGH_QUERIES));
 	in->nsamples = choose_design_samples(designer, col, q, k, in->asked_share);
-	in->max_kw = q->nreal > 0 ? RENC_SEARCH_ASKED_KW : RENC_SEARCH_KW;
+	in->max_kw = q->n > 0 ? RENC_SEARCH_ASKED_KW : RENC_SEARCH_KW;
 	if (designer->trial == NULL)
 		designer->trial = MemoryContextAlloc(designer->context, renc_trial_size());
 	return true;

@@ -19,10 +19,8 @@ typedef struct RencoderKnownQueries
 {
 	bool		loaded;
 	uint32		generation;
-	renc_sample *sample;		/* real ones first */
+	renc_sample *sample;
 	int			n;
-	int			nreal;			/* others were made of the table's own values */
-	uint64		stamp;			/* of the real ones; 0: none */
 } RencoderKnownQueries;
 
 /*

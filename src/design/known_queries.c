@@ -4,7 +4,6 @@
  */
 #include "design/filter_design.h"
 
-#include "common/hashfn.h"
 #include "utils/memutils.h"
 
 #include "filter/renc_zorder.h"
@@ -20,8 +19,6 @@ take_known_query(const RencoderSample *from, renc_sample *to)
 	to->query = NULL;
 	to->kind = RENC_SAMPLE_ASKED;
 
-	if (from->source == RENCODER_SAMPLE_DEFAULT)
-		to->kind = from->lo == from->hi ? RENC_SAMPLE_POINT : RENC_SAMPLE_NEAR;
 	if (from->kind == RENCODER_SAMPLE_BOX)
 	{
 		renc_box   *box = palloc0(sizeof(renc_box));
@@ -62,29 +59,12 @@ rencoder_known_queries_load(RencoderKnownQueries *q, Relation index, int col,
 	q->loaded = true;
 	q->generation = generation;
 	q->sample = palloc0(Max(n, 1) * sizeof(renc_sample));
-	q->n = q->nreal = 0;
-	q->stamp = 0;
-
-	/* Real ones first. */
-	for (int pass = 0; pass < 2; pass++)
+	q->n = 0;
+	for (int i = 0; i < n; i++)
 	{
-		for (int i = 0; i < n; i++)
-		{
-			if (samples[i].kind != kind ||
-				(samples[i].source == RENCODER_SAMPLE_DEFAULT) != (pass == 1))
-				continue;
+		if (samples[i].kind == kind)
 			take_known_query(&samples[i], &q->sample[q->n++]);
-
-			/* Samples have no order: a sum does not depend on it. */
-			if (pass == 0)
-				q->stamp += hash_bytes_extended((const unsigned char *) &samples[i],
-												sizeof(samples[i]), 0);
-		}
-		if (pass == 0)
-			q->nreal = q->n;
 	}
-	if (q->nreal > 0 && q->stamp == 0)
-		q->stamp = 1;
 	pfree(samples);
 	MemoryContextSwitchTo(old);
 }

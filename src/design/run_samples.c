@@ -11,13 +11,6 @@
 #include "base/options.h"
 #include "store/sample_pages.h"
 
-/* Does the encoder want it? */
-static bool
-run_sample_is_of_use(const RencoderSample *sample)
-{
-	return sample->kind == RENCODER_SAMPLE_INTERVAL && sample->source != RENCODER_SAMPLE_DEFAULT;
-}
-
 renc_run_samples *
 rencoder_run_samples_load(Relation index, int col, uint32 coder)
 {
@@ -31,7 +24,7 @@ rencoder_run_samples_load(Relation index, int col, uint32 coder)
 	query = palloc(Max(nread, 1) * sizeof(renc_interval));
 	for (int i = 0; i < nread; i++)
 	{
-		if (!run_sample_is_of_use(&sample[i]))
+		if (sample[i].kind != RENCODER_SAMPLE_INTERVAL)
 			continue;
 		query[n].lo = sample[i].lo;
 		query[n++].hi = sample[i].hi;

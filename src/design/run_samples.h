@@ -13,8 +13,7 @@
 
 /*
  * Reads the samples of a column (0-based) of the index that are intervals of keys of this
- * generation of its coder, and not made of the table's own values, for one encoder; palloc'd in one
- * piece.  NULL: there are none.  Locks: as rencoder_samples_read().
+ * generation of its coder, for one encoder; palloc'd in one piece.  NULL: there are none.  Locks: as rencoder_samples_read().
  */
 extern renc_run_samples *rencoder_run_samples_load(Relation index, int col, uint32 coder);
 

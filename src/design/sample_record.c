@@ -125,5 +125,5 @@ rencoder_sample_record_make_pages_in_build(Relation heap, Relation index)
 	if (RelationGetNumberOfBlocks(heap) < RENCODER_SAMPLE_MIN_HEAP)
 		return;
 	(void) rencoder_space_make_root(index, RENCODER_PAGE_STATS, 1, false);
-	rencoder_samples_make(index, false);
+	rencoder_samples_make(index);
 }

@@ -6,17 +6,8 @@
 
 #include <math.h>
 
-#include "common/pg_prng.h"
-
-
 /* Strings kept: enough for quantiles a little finer than splitters. */
 #define MAX_STRINGS		65536
-
-/* A fixed one: the same table makes the same index. */
-#define SAMPLE_SEED		20251121
-
-/* The shortest beginning that a default sample asks for, in characters. */
-#define MIN_PREFIX		2
 
 /* Points kept. */
 #define MAX_POINTS		16384
@@ -299,84 +290,4 @@ rencoder_trainer_gains(const RencoderTrainer *t, const void *data, const Rencode
 				trained_lacks_room(t, (const double *) older->data);
 	}
 	return false;
-}
-
-/* Does a character of UTF-8 begin here?  In other encodings: perhaps. */
-static bool
-begins_trained_character(uint8_t byte)
-{
-	return (byte & 0xC0) != 0x80;
-}
-
-/* Length in bytes of the first "nchars" characters. */
-static size_t
-trained_prefix_length(const renc_string *s, size_t nchars)
-{
-	size_t		i = 0;
-
-	while (i < s->length && nchars > 0)
-	{
-		nchars--;
-		i++;
-		while (i < s->length && !begins_trained_character(s->data[i]))
-			i++;
-	}
-	return i;
-}
-
-static size_t
-count_trained_characters(const renc_string *s)
-{
-	size_t		n = 0;
-
-	for (size_t i = 0; i < s->length; i++)
-		n += i == 0 || begins_trained_character(s->data[i]);
-	return n;
-}
-
-/* What all of the sample begin with, in characters. */
-static size_t
-common_trained_characters(const RencoderTrainer *t)
-{
-	const renc_string *a = &t->string[0];
-	const renc_string *b = &t->string[t->nstrings - 1];
-	renc_string common = {a->data, 0};
-
-	while (common.length < Min(a->length, b->length) &&
-		   a->data[common.length] == b->data[common.length])
-		common.length++;
-	return t->nstrings > 1 ? count_trained_characters(&common) : 0;
-}
-
-/*
- * Users look for strings that look like those in the table, and for what
- * begins like them.  How much of it they type is not known: any length from
- * MIN_PREFIX characters on, behind what all have in common, is as likely.
- */
-int
-rencoder_trainer_query_samples(const RencoderTrainer *t, const void *data, RencoderSample *samples)
-{
-	const renc_strings *d = (const renc_strings *) data;
-	pg_prng_state prng;
-	size_t		least;
-
-	if (t->kind != RENCODER_CODER_STRINGS)
-		return 0;
-	least = common_trained_characters(t) + MIN_PREFIX;
-	pg_prng_seed(&prng, SAMPLE_SEED);
-	for (int i = 0; i < RENCODER_TRAINER_SAMPLES; i++)
-	{
-		const renc_string *s = &t->string[pg_prng_uint64_range(&prng, 0, t->nstrings - 1)];
-		size_t		nchars = count_trained_characters(s);
-		size_t		length = s->length;
-		uint64		lo;
-		uint64		hi;
-
-		if (i % 2 == 1 && nchars > least)
-			length = trained_prefix_length(s, pg_prng_uint64_range(&prng, least, nchars));
-		lo = renc_strings_key(d, s->data, length);
-		hi = i % 2 == 0 ? lo : renc_strings_last_key(d, s->data, length);
-		samples[i] = rencoder_sample_interval(lo, hi, 0, RENCODER_SAMPLE_DEFAULT);
-	}
-	return RENCODER_TRAINER_SAMPLES;
 }

@@ -7,7 +7,6 @@
 
 #include "filter/renc_strings.h"
 #include "key/coder.h"
-#include "store/sample_pages.h"
 
 typedef struct RencoderTrainer RencoderTrainer;
 
@@ -37,17 +36,5 @@ extern void *rencoder_trainer_finish(RencoderTrainer *trainer, uint16 *kind,
  */
 extern bool rencoder_trainer_gains(const RencoderTrainer *trainer, const void *data,
 								   const RencoderCoder *older);
-
-/* Samples that rencoder_trainer_query_samples() makes at most. */
-#define RENCODER_TRAINER_SAMPLES	1000
-
-/*
- * Default samples of queries, made of the values that the coder was trained
- * on, after rencoder_trainer_finish() returned "data".  For strings: keys of
- * values (equality) and of their beginnings (LIKE), half of each.  Returns
- * their number; the caller sets the generation.  Other kinds have none.
- */
-extern int	rencoder_trainer_query_samples(const RencoderTrainer *trainer, const void *data,
-										   RencoderSample *samples);
 
 #endif							/* RENCODER_CODER_TRAINER_H */

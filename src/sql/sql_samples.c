@@ -108,7 +108,7 @@ rencoder_add_query_sample(PG_FUNCTION_ARGS)
 	rencoder_open_index_switch_to_owner(&target);
 	sample = sample_of_keys(target.index, col, keys, nkeys);
 	rencoder_samples_ensure_pages(target.index);
-	rencoder_samples_store(target.index, col, &sample, 1, true);
+	rencoder_samples_store(target.index, col, &sample);
 	rencoder_open_index_close(&target);
 	PG_RETURN_VOID();
 }
@@ -124,8 +124,6 @@ sample_source_name(const RencoderSample *sample)
 {
 	switch (sample->source)
 	{
-		case RENCODER_SAMPLE_DEFAULT:
-			return "default";
 		case RENCODER_SAMPLE_ADDED:
 			return "added";
 		case RENCODER_SAMPLE_SCAN:
@@ -250,28 +248,22 @@ replay_sample(Replay *replay, const RencoderSample *sample)
 		replay->false_pages += count_false_pages(replay, &found, npages, coder, keys);
 }
 
-/* Samples of queries, not those that a build has made of the table's values: "most", of all ages. */
+/* "most" samples, of all ages. */
 static void
 replay_samples(Replay *replay, int most)
 {
 	int			n;
-	int			nasked = 0;
 	RencoderSample *samples = rencoder_samples_read(replay->index, replay->col, NULL, &n);
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder replay",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 
-	for (int i = 0; i < n; i++)
-	{
-		if (samples[i].source != RENCODER_SAMPLE_DEFAULT)
-			samples[nasked++] = samples[i];
-	}
-	most = Min(most, nasked);
+	most = Min(most, n);
 	for (int i = 0; i < most; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(context);
-		replay_sample(replay, &samples[(int64) i * nasked / most]);
+		replay_sample(replay, &samples[(int64) i * n / most]);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

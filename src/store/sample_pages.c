@@ -20,7 +20,7 @@ static bool
 sample_entry_is_valid(const RencoderSample *entry)
 {
 	return (entry->kind == RENCODER_SAMPLE_INTERVAL || entry->kind == RENCODER_SAMPLE_BOX) &&
-		entry->lo <= entry->hi && entry->check == sample_entry_check(entry);
+		entry->source >= RENCODER_SAMPLE_SCAN && entry->lo <= entry->hi && entry->check == sample_entry_check(entry);
 }
 
 RencoderSample
@@ -37,10 +37,10 @@ rencoder_sample_interval(uint64 lo, uint64 hi, uint32 coder, RencoderSampleSourc
 }
 
 /*
- * The slot for a new entry, or -1 for a default sample that finds none.  What
- * another coder made is of no use to whoever asks for keys of the newest.
+ * The slot for a new entry.  What another coder made is of no use to whoever asks for keys of the
+ * newest.
  */
-static int
+static uint32
 choose_sample_slot(const RencoderSamplePageData *page, const RencoderSample *sample)
 {
 	uint32		next = page->next % RENCODER_SAMPLE_SLOTS;
@@ -50,11 +50,10 @@ choose_sample_slot(const RencoderSamplePageData *page, const RencoderSample *sam
 		uint32		slot = (next + i) % RENCODER_SAMPLE_SLOTS;
 		const RencoderSample *e = &page->entry[slot];
 
-		if (e->kind == RENCODER_SAMPLE_NONE || e->source == RENCODER_SAMPLE_DEFAULT ||
-			e->coder != sample->coder)
-			return (int) slot;
+		if (e->source < RENCODER_SAMPLE_SCAN || e->coder != sample->coder)
+			return slot;
 	}
-	return sample->source == RENCODER_SAMPLE_DEFAULT ? -1 : (int) next;
+	return next;
 }
 
 static void
@@ -64,13 +63,11 @@ put_samples(Page image, const RencoderSample *samples, int n)
 
 	for (int i = 0; i < n; i++)
 	{
-		int			slot = choose_sample_slot(page, &samples[i]);
+		uint32		slot = choose_sample_slot(page, &samples[i]);
 
-		if (slot < 0)
-			return;
 		page->entry[slot] = samples[i];
 		page->entry[slot].check = sample_entry_check(&samples[i]);
-		page->next = (uint32) ((slot + 1) % RENCODER_SAMPLE_SLOTS);
+		page->next = (slot + 1) % RENCODER_SAMPLE_SLOTS;
 	}
 }
 
@@ -117,37 +114,28 @@ random_sample_page(void)
 }
 
 void
-rencoder_samples_store(Relation index, int col, const RencoderSample *samples,
-					   int n, bool log)
+rencoder_samples_store(Relation index, int col, const RencoderSample *sample)
 {
 	BlockNumber root = rencoder_space_find_root(index, RENCODER_PAGE_SAMPLES);
-	int			first = log ? random_sample_page() : 0;
+	BlockNumber blkno = root + col * RENCODER_SAMPLE_PAGES + random_sample_page();
+	RencoderWal *wal;
+	Buffer		buf;
+	Page		image;
 
 	if (root == RENCODER_NO_BLOCK)
 		return;
-	for (int i = 0; i < RENCODER_SAMPLE_PAGES && n > 0; i++)
-	{
-		BlockNumber blkno = root + col * RENCODER_SAMPLE_PAGES +
-			(first + i) % RENCODER_SAMPLE_PAGES;
-		int			share = (n + RENCODER_SAMPLE_PAGES - i - 1) / (RENCODER_SAMPLE_PAGES - i);
-		Buffer		buf = rencoder_hints_pin(index, blkno);
-		RencoderWal *wal;
-		Page		image;
-
-		if (!BufferIsValid(buf))
-			rencoder_page_corrupted(index, RENCODER_META_BLKNO,
-									"It refers to sample pages behind the end of the index.");
-		LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
-		wal = rencoder_wal_begin(index, log);
-		image = rencoder_wal_register_new(wal, buf);
-		if (!rencoder_hints_valid(buf, RENCODER_PAGE_SAMPLES))
-			rencoder_page_init(image, blkno, RENCODER_PAGE_SAMPLES);
-		put_samples(image, samples, share);
-		rencoder_wal_finish(wal);
-		UnlockReleaseBuffer(buf);
-		samples += share;
-		n -= share;
-	}
+	buf = rencoder_hints_pin(index, blkno);
+	if (!BufferIsValid(buf))
+		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
+								"It refers to sample pages behind the end of the index.");
+	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(index, true);
+	image = rencoder_wal_register_new(wal, buf);
+	if (!rencoder_hints_valid(buf, RENCODER_PAGE_SAMPLES))
+		rencoder_page_init(image, blkno, RENCODER_PAGE_SAMPLES);
+	put_samples(image, sample, 1);
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
 }
 
 void

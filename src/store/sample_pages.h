@@ -10,8 +10,7 @@
  *		 | next | unused | entry[339]: lo, hi, coder, kind, source, check |
  *
  * Each page is a ring by itself: a new entry takes the first slot from "next"
- * on that is empty, holds keys of another coder or a default sample, or else
- * the one at "next", which is the oldest (FIFO, as in section 6.1 of the Proteus
+ * on that is empty or holds keys of another coder, or else the one at "next", which is the oldest (FIFO, as in section 6.1 of the Proteus
  * paper).  Which page: a random one.
  *
  * Scans write entries as hints (hint_pages.h), under a lock obtained at once or not at all.
@@ -26,10 +25,9 @@
 
 /*
  * Tables of fewer pages are not worth sample pages: their share of the index
- * would be felt.  A column with a coder has that many pages more already.
+ * would be felt.
  */
 #define RENCODER_SAMPLE_MIN_HEAP		1024
-#define RENCODER_SAMPLE_MIN_CODED_HEAP	128
 
 typedef enum RencoderSampleKind
 {
@@ -40,8 +38,7 @@ typedef enum RencoderSampleKind
 
 typedef enum RencoderSampleSource
 {
-	RENCODER_SAMPLE_DEFAULT = 1,	/* made of the table's own values */
-	RENCODER_SAMPLE_SCAN,		/* recorded by a scan */
+	RENCODER_SAMPLE_SCAN = 2,	/* recorded by a scan; 0, 1: no sample */
 	RENCODER_SAMPLE_ADDED		/* rencoder_add_query_sample() */
 } RencoderSampleSource;
 
@@ -82,8 +79,8 @@ extern RencoderSample rencoder_sample_interval(uint64 lo, uint64 hi, uint32 code
 	(rencoder_key_columns(index) * RENCODER_SAMPLE_PAGES)
 
 /* Makes them, as rencoder_space_make_root() and rencoder_space_ensure_root(). */
-#define rencoder_samples_make(index, log) \
-	(void) rencoder_space_make_root(index, RENCODER_PAGE_SAMPLES, rencoder_samples_npages(index), log)
+#define rencoder_samples_make(index) \
+	(void) rencoder_space_make_root(index, RENCODER_PAGE_SAMPLES, rencoder_samples_npages(index), false)
 #define rencoder_samples_ensure_pages(index) \
 	rencoder_space_ensure_root(index, RENCODER_PAGE_SAMPLES, rencoder_samples_npages(index))
 
@@ -97,13 +94,11 @@ extern RencoderSample *rencoder_samples_read(Relation index, int col,
 											 const uint32 *coder, int *n);
 
 /*
- * Stores samples of a column for good; nothing if there are no pages for them.
- * Default samples never replace real ones of the same coder.  Pages
- * that are not valid are made anew.  Locks: sample pages exclusive, one at a
- * time, released; no others are needed.  WAL: changed pages whole, if "log".
+ * Stores a sample of a column for good; nothing if there are no pages for it.  A page that is not
+ * valid is made anew.  Locks: the page exclusive, released; no others are needed.  WAL: the page
+ * whole.
  */
-extern void rencoder_samples_store(Relation index, int col,
-								   const RencoderSample *samples, int n, bool log);
+extern void rencoder_samples_store(Relation index, int col, const RencoderSample *sample);
 
 /*
  * Stores some samples of a column as a hint: they may be lost, without notice,

@@ -153,26 +153,6 @@ sample_coder_rows(Relation heap, Relation index, IndexInfo *indexInfo, int nbloc
 	}
 }
 
-/* Default samples of queries for a column whose coder was stored. */
-static void
-store_coder_samples(Relation heap, Relation index, int col, uint32 generation,
-					const RencoderTrainer *trainer, const void *data, bool log)
-{
-	RencoderSample *samples;
-	int			n;
-
-	if (RelationGetNumberOfBlocks(heap) < RENCODER_SAMPLE_MIN_CODED_HEAP)
-		return;
-	samples = palloc(RENCODER_TRAINER_SAMPLES * sizeof(RencoderSample));
-	n = rencoder_trainer_query_samples(trainer, data, samples);
-	if (n == 0)
-		return;
-	for (int i = 0; i < n; i++)
-		samples[i].coder = generation;
-	rencoder_samples_make(index, log);
-	rencoder_samples_store(index, col, samples, n, log);
-}
-
 bool
 rencoder_columns_train_is_due(Relation heap, Relation index, double growth)
 {
@@ -345,8 +325,6 @@ rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo, bool
 		generation = rencoder_coder_store(index, col, kind, data, size, log);
 		if (generation == 0)
 			continue;			/* the list is full */
-		if (!composite)
-			store_coder_samples(heap, index, col, generation, t.trainer[col], data, log);
 		MemoryContextSwitchTo(caller);
 		rencoder_columns_load_coders(index, col, generation, coders);
 		MemoryContextSwitchTo(context);
