@@ -65,29 +65,6 @@ rencoder_designer_create(Relation index, const RencoderMeta *meta, double table_
 	return designer;
 }
 
-/* Are the keys of a column of the collector in Z-order? */
-static bool
-design_is_boxed(const RencoderDesigner *designer, int col)
-{
-	return designer->boxed[designer->first_column + col];
-}
-
-/* The known queries of a column, read if they are not here already. */
-static RencoderKnownQueries *
-load_design_queries(RencoderDesigner *designer, int col, uint32 generation)
-{
-	rencoder_known_queries_load(&designer->queries[col], designer->index,
-								designer->first_column + col, design_is_boxed(designer, col),
-								generation, designer->context);
-	return &designer->queries[col];
-}
-
-/*
- * There must be something to make a shape for.  Of a column without any key so many that are
- * close to one another stand for those to come: their shape tells all values apart.
- */
-#define KEYS_OF_NONE	64
-
 /* The keys of a column's ranges, as far as there are any. */
 typedef struct ColumnKeys
 {
@@ -100,8 +77,6 @@ typedef struct ColumnKeys
 static void
 gather_design_keys(const RencoderRangeKeys *c, int col, ColumnKeys *k)
 {
-	static uint64 near[KEYS_OF_NONE];
-
 	memset(k, 0, sizeof(*k));
 	for (int slot = 0; slot < c->nslots; slot++)
 	{
@@ -114,15 +89,6 @@ gather_design_keys(const RencoderRangeKeys *c, int col, ColumnKeys *k)
 		k->total += keys.n;
 		k->n++;
 	}
-	if (k->n == 0)
-	{
-		for (int i = 0; i < KEYS_OF_NONE; i++)
-			near[i] = i;
-		k->ranges[0].key = near;
-		k->ranges[0].n = KEYS_OF_NONE;
-		k->counts[0] = 1;
-		k->n = 1;
-	}
 }
 
 /*
@@ -133,7 +99,7 @@ static int
 choose_design_samples(RencoderDesigner *designer, int col, const RencoderKnownQueries *q,
 					  const ColumnKeys *k, double share)
 {
-	bool		boxed = design_is_boxed(designer, col);
+	bool		boxed = designer->boxed[col];
 	int			n = Min(q->n, boxed ? MOST_ASKED_BOXES : MOST_ASKED);
 	renc_sample *own = designer->sample + n;
 
@@ -148,21 +114,16 @@ choose_design_samples(RencoderDesigner *designer, int col, const RencoderKnownQu
 									 OWN_SAMPLES);
 }
 
-/*
- * Prepares trials for a group; false if the rule is to choose.
- * "known": there is a shape already.
- */
+/* Prepares trials for a group; false if the rule is to choose. */
 static bool
 prepare_design_trial(RencoderDesigner *designer, int col, const ColumnKeys *k,
-					 const RencoderConfig *config, bool known, renc_trial_input *in)
+					 const RencoderConfig *config, renc_trial_input *in)
 {
-	bool		boxed = design_is_boxed(designer, col);
-	RencoderKnownQueries *q;
+	bool		boxed = designer->boxed[col];
+	RencoderKnownQueries *q = &designer->queries[col];
 
-	if (k->total == 0)
-		return false;
-	q = load_design_queries(designer, col, config->coder);
-	if (!known && q->n == 0 && k->total < MIN_TRIED_KEYS)
+	rencoder_known_queries_load(q, designer->index, col, boxed, config->coder, designer->context);
+	if (!designer->found[col].known && q->n == 0 && k->total < MIN_TRIED_KEYS)
 		return false;
 	if (designer->sample == NULL)
 	{
@@ -216,7 +177,7 @@ designs_are_alike(const renc_shape *a, const renc_shape *b)
 	return true;
 }
 
-double
+void
 rencoder_design_column(RencoderDesigner *designer, const RencoderRangeKeys *c, int col,
 					   double min_capacity, RencoderConfig *config)
 {
@@ -228,22 +189,19 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderRangeKeys *c, i
 
 	gather_design_keys(c, col, &k);
 	design_size(designer, &k, min_capacity, config);
-	renc_rule_shape(k.ranges, k.n, designer->bits_per_key, design_is_boxed(designer, col), &rule);
-	if (!found->known || !found->tried || !designs_are_alike(&rule, &found->rule))
+	renc_rule_shape(k.ranges, k.n, designer->bits_per_key, designer->boxed[col], &rule);
+	if (!found->known || !designs_are_alike(&rule, &found->rule))
 	{
-		if (!prepare_design_trial(designer, col, &k, config, found->known, &in) ||
+		if (!prepare_design_trial(designer, col, &k, config, &in) ||
 			!renc_shape_search(designer->trial, &in, &rule, found->known ? &found->shape : NULL,
 							   !found->known, &choice))
 		{
 			renc_shape_pack(&rule, config->shape);
-			return -1;
+			return;
 		}
-		found->known = found->tried = true;
+		found->known = true;
 		found->rule = rule;
 		found->shape = choice.shape;
-		found->fpr = choice.best.fpr;
-		designer->searches++;
 	}
 	renc_shape_pack(&found->shape, config->shape);
-	return found->fpr;
 }

@@ -34,12 +34,10 @@ extern void rencoder_known_queries_load(RencoderKnownQueries *q, Relation index,
 /* What was found for a column, from group to group. */
 typedef struct RencoderFound
 {
-	bool		known;			/* there is a shape to go on from, */
-	bool		tried;			/* which was tried by this designer */
+	bool		known;			/* there is a shape to go on from */
 	renc_shape	shape;
 	renc_shape	rule;			/* the rule's for the group that it was tried
 								 * on */
-	double		fpr;			/* expected */
 } RencoderFound;
 
 /* State of designing group after group: each search begins where the last ended. */
@@ -50,12 +48,10 @@ typedef struct RencoderDesigner
 	MemoryContext context;
 	double		table_ranges;	/* block ranges of the table */
 	Relation	index;
-	int			first_column;	/* which the collector's first one is */
 	bool		boxed[INDEX_MAX_KEYS];	/* by column of the index: keys in
 										 * Z-order */
 	RencoderKnownQueries queries[INDEX_MAX_KEYS];
 	RencoderFound found[INDEX_MAX_KEYS];
-	int			searches;
 	renc_trial *trial;			/* work space, NULL until needed */
 	renc_sample *sample;		/* room for samples, NULL until needed */
 	renc_own_box *box;			/* and for those that are made, of boxes */
@@ -71,12 +67,11 @@ extern RencoderDesigner *rencoder_designer_create(Relation index,
 
 /*
  * Chooses for a column from the collected keys of some of its ranges (all
- * slots of the collector).  "min_capacity": distinct keys that the filters should be
+ * slots of the collector), which has one.  "min_capacity": distinct keys that the filters should be
  * made for at least (0 if all ranges are full ones).  config->coder says by which coder
- * the keys are made, and is kept.  Returns the share of ranges without a match that
- * are expected to pass; -1: unknown.
+ * the keys are made, and is kept.
  */
-extern double rencoder_design_column(RencoderDesigner *designer, const RencoderRangeKeys *c,
+extern void rencoder_design_column(RencoderDesigner *designer, const RencoderRangeKeys *c,
 									 int col, double min_capacity, RencoderConfig *config);
 
 #endif							/* RENCODER_FILTER_DESIGN_H */

@@ -16,8 +16,6 @@ typedef struct MatrixScan
 	RencoderRunScan *scan;
 	RencoderSearchedRun *run;
 	RencoderAskedColumn *asked;
-	const renc_stretches *among;	/* only ranges where this one has
-									 * something; NULL: all */
 	uint32		pages_per_range;
 	const RencoderRunColumn *column;	/* that says where entries are */
 	const RencoderKeySet *keys; /* or NULL */
