@@ -1332,7 +1332,7 @@ BEGIN ATOMIC
 		FROM keys AS k
 	)
 	SELECT ceil(s.bits / 8 / 8150) + 1 + floor(s.bits / 8 / 8150 / 428)
-			+ CASE WHEN s.pages >= CASE WHEN coder > 2 THEN 128 ELSE 1024 END THEN 4 ELSE 0 END
+			+ CASE WHEN s.pages >= 1024 THEN 4 ELSE 0 END
 			-- It is trained on 512 pages.
 			+ least(coder, ceil(1 + least(s.keys, 512 * s.page_rows) / 500)),
 		least(1 - exp(-least(s.value_rows / s.pages, 99)),

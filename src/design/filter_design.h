@@ -12,7 +12,6 @@
 #include "format/format_filter.h"
 
 #include "filter/renc_shape_search.h"
-#include "filter/renc_trial.h"
 
 /* What is known of the queries of a column, in keys of one coder. */
 typedef struct RencoderKnownQueries
@@ -22,14 +21,6 @@ typedef struct RencoderKnownQueries
 	renc_sample *sample;
 	int			n;
 } RencoderKnownQueries;
-
-/*
- * Reads the query samples of a column (0-based) of the index that were made by this
- * generation of its coder, unless *q holds them already.  "boxed": those that are boxes,
- * else those that are intervals.  They live in "context".
- */
-extern void rencoder_known_queries_load(RencoderKnownQueries *q, Relation index, int col,
-										bool boxed, uint32 generation, MemoryContext context);
 
 /* What was found for a column, from group to group. */
 typedef struct RencoderFound

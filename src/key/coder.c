@@ -105,8 +105,8 @@ get_kept_coders(Relation index)
 	return kept;
 }
 
-const RencoderCoder *
-rencoder_coders_add(RencoderCoders *coders, int col, const RencoderCoder *coder)
+static const RencoderCoder *
+add_coder(RencoderCoders *coders, int col, const RencoderCoder *coder)
 {
 	MemoryContext old = MemoryContextSwitchTo(coders->context);
 	LoadedCoder *loaded = palloc(sizeof(LoadedCoder));
@@ -307,7 +307,7 @@ rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 	old = MemoryContextSwitchTo(coders->context);
 	found.column = take_column_coders(&found, false);
 	MemoryContextSwitchTo(old);
-	*coder = rencoder_coders_add(coders, col, &found);
+	*coder = add_coder(coders, col, &found);
 	return true;
 }
 

@@ -85,10 +85,6 @@ extern RencoderCoders *rencoder_coders_create(bool anew);
 /* Forgets what the session keeps of the index: another one is built in its file. */
 extern void rencoder_coders_forget(Relation index);
 
-/* Adds one that need not be stored anywhere, for a column (0-based); its bytes must live on. */
-extern const RencoderCoder *rencoder_coders_add(RencoderCoders *coders, int col,
-												const RencoderCoder *coder);
-
 /*
  * Is a coder of this generation there, or can be read?  Returns false if the
  * index has none such, as its list was lost.  Otherwise *coder is it, or NULL for

@@ -14,7 +14,6 @@
 typedef struct TrainedColumn
 {
 	RencoderKeyFunction function;
-	FmgrInfo   *bound;			/* support function 2, or NULL */
 	const RencoderCoder *coder;
 	renc_composite_value *value;
 	size_t		n;
@@ -24,6 +23,7 @@ typedef struct TrainedColumn
 struct RencoderCompositeTrainer
 {
 	MemoryContext context;
+	Relation	index;
 	int			n;
 	TrainedColumn column[RENC_COMPOSITE_MAX];
 };
@@ -34,27 +34,14 @@ rencoder_composite_trainer_create(Relation index, const RencoderCoder *const *co
 	RencoderCompositeTrainer *t = palloc0(sizeof(RencoderCompositeTrainer));
 
 	t->context = CurrentMemoryContext;
+	t->index = index;
 	t->n = IndexRelationGetNumberOfKeyAttributes(index);
 	for (int col = 0; col < t->n; col++)
 	{
 		t->column[col].function = rencoder_key_function(index, col);
 		t->column[col].coder = coder[col];
-		if (OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_BOUND)))
-			t->column[col].bound = index_getprocinfo(index, col + 1, RENCODER_PROC_BOUND);
 	}
 	return t;
-}
-
-/* Is no other value known to have its key? */
-static bool
-is_exact(const TrainedColumn *column, Datum value, uint64 key)
-{
-	RencoderBound bound = {.coder = column->coder,.lt = key,.le = key,.ge = key,.gt = key};
-
-	if (column->bound == NULL)
-		return false;
-	FunctionCall2Coll(column->bound, column->function.collation, value, PointerGetDatum(&bound));
-	return (bound.lt < key || bound.nothing_lt) && (bound.gt > key || bound.nothing_gt);
 }
 
 void
@@ -73,7 +60,7 @@ rencoder_composite_trainer_add(RencoderCompositeTrainer *t, int col, Datum value
 	MemoryContextSwitchTo(old);
 	added = &column->value[column->n++];
 	added->key = key;
-	added->exact = is_exact(column, value, key);
+	added->exact = rencoder_key_is_own(t->index, col, value, column->coder, key);
 }
 
 /* sort_trained: PostgreSQL's own sort, specialized. */

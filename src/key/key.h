@@ -341,8 +341,13 @@ extern bool rencoder_key_has_order(Relation index, Oid *family);
  */
 extern void rencoder_key_find_single(const ScanKeyData *key, int n, bool *single);
 
-/* No other value than this one has its key, which is by "coder". */
+/*
+ * No other value than this one has its key, which is by "coder": in a column of keys; in one of the
+ * index, whose operator class says so.
+ */
 extern bool rencoder_key_is_exact(Relation index, int col, Datum value, const RencoderCoder *coder,
 								  uint64 key);
+extern bool rencoder_key_is_own(Relation index, int col, Datum value, const RencoderCoder *coder,
+								uint64 key);
 
 #endif							/* RENCODER_KEY_H */

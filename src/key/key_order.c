@@ -50,14 +50,18 @@ rencoder_key_has_order(Relation index, Oid *family)
 bool
 rencoder_key_is_exact(Relation index, int col, Datum value, const RencoderCoder *coder, uint64 key)
 {
-	RencoderBound bound = {.coder = coder,.lt = key,.le = key,.ge = key,.gt = key};
+	int			n = IndexRelationGetNumberOfKeyAttributes(index);
 
 	if (rencoder_is_composite(index))
-	{
-		int			n = IndexRelationGetNumberOfKeyAttributes(index);
-
 		return rencoder_composite_is_alone(rencoder_composite_codes(coder, n), n, key);
-	}
+	return rencoder_key_is_own(index, col, value, coder, key);
+}
+
+bool
+rencoder_key_is_own(Relation index, int col, Datum value, const RencoderCoder *coder, uint64 key)
+{
+	RencoderBound bound = {.coder = coder,.lt = key,.le = key,.ge = key,.gt = key};
+
 	if (!OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_BOUND)))
 		return false;
 	FunctionCall2Coll(index_getprocinfo(index, col + 1, RENCODER_PROC_BOUND),

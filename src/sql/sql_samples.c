@@ -219,7 +219,7 @@ count_false_pages(const Replay *replay, const RencoderCandidates *found, int64 n
 		if (at != i * npages / nread)
 			continue;
 		i++;
-		nfalse += rencoder_heap_lacks(replay->heap, replay->index, replay->col, coder, page, 1, keys);
+		nfalse += rencoder_heap_lacks(replay->heap, replay->index, replay->col, coder, page, keys);
 	}
 	return (double) nfalse * npages / Max(nread, 1);
 }

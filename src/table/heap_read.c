@@ -462,41 +462,39 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
  */
 bool
 rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder *coder,
-					BlockNumber first, uint32 npages, const RencoderKeySet *keys)
+					BlockNumber block, const RencoderKeySet *keys)
 {
 	IndexInfo  *indexInfo = BuildIndexInfo(index);
 	RencoderRowFunctions functions = rencoder_key_row_functions(index, col);
 	const AttrNumber *number = &indexInfo->ii_IndexAttrNumbers[col];
 	Columns		columns = {.desc = RelationGetDescr(heap),.n = functions.n,.number = number};
-	uint64		end = Min((uint64) first + npages, RelationGetNumberOfBlocks(heap));
 	PageTuples *tuples = palloc(sizeof(PageTuples));
+	Buffer		buffer;
 	bool		lacks = rencoder_heap_is_plain(heap, indexInfo);
 
+	if (!lacks || block >= RelationGetNumberOfBlocks(heap))
+		return lacks;
 	tuples->with_dead = true;
-	for (uint64 block = first; block < end && lacks; block++)
+	buffer = ReadBuffer(heap, block);
+	CHECK_FOR_INTERRUPTS();
+	take_heap_page(heap, buffer, GetOldestNonRemovableTransactionId(heap), true, tuples);
+	ReleaseBuffer(buffer);
+	for (int i = 0; i < tuples->ntuples && lacks; i++)
 	{
-		Buffer		buffer = ReadBuffer(heap, (BlockNumber) block);
+		ItemId		item = PageGetItemId((Page) tuples->page.data, tuples->offset[i]);
+		HeapTupleData tuple = {.t_len = ItemIdGetLength(item)};
+		Datum		values[INDEX_MAX_KEYS];
+		bool		isnull[INDEX_MAX_KEYS];
+		RencoderRowKind kind;
+		uint64		key;
 
-		CHECK_FOR_INTERRUPTS();
-		take_heap_page(heap, buffer, GetOldestNonRemovableTransactionId(heap), true, tuples);
-		ReleaseBuffer(buffer);
-		for (int i = 0; i < tuples->ntuples && lacks; i++)
-		{
-			ItemId		item = PageGetItemId((Page) tuples->page.data, tuples->offset[i]);
-			HeapTupleData tuple = {.t_len = ItemIdGetLength(item)};
-			Datum		values[INDEX_MAX_KEYS];
-			bool		isnull[INDEX_MAX_KEYS];
-			RencoderRowKind kind;
-			uint64		key;
-
-			tuple.t_data = (HeapTupleHeader) PageGetItem((Page) tuples->page.data, item);
-			for (int at = 0; at < columns.n; at++)
-				values[col + at] = heap_getattr(&tuple, number[at], columns.desc, &isnull[col + at]);
-			kind = heap_has_toasted(&columns, values + col, isnull + col) ? RENCODER_ROW_KEYLESS :
-				rencoder_key_of_row(&functions, values, isnull, coder, NULL, NULL, &key);
-			lacks = kind == RENCODER_ROW_NULL ||
-				(kind == RENCODER_ROW_KEY && !rencoder_key_set_meets_bounds(keys, key, key));
-		}
+		tuple.t_data = (HeapTupleHeader) PageGetItem((Page) tuples->page.data, item);
+		for (int at = 0; at < columns.n; at++)
+			values[col + at] = heap_getattr(&tuple, number[at], columns.desc, &isnull[col + at]);
+		kind = heap_has_toasted(&columns, values + col, isnull + col) ? RENCODER_ROW_KEYLESS :
+			rencoder_key_of_row(&functions, values, isnull, coder, NULL, NULL, &key);
+		lacks = kind == RENCODER_ROW_NULL ||
+			(kind == RENCODER_ROW_KEY && !rencoder_key_set_meets_bounds(keys, key, key));
 	}
 	pfree(tuples);
 	return lacks;

@@ -522,8 +522,9 @@ is_surplus(void)
 	return before >= rencoder_max_workers;
 }
 
-bool
-rencoder_worker_queue_databases_wait(void)
+/* Does another database wait for a worker, or is this one surplus?  Takes no lock. */
+static bool
+databases_wait(void)
 {
 	TimestampTz now = GetCurrentTimestamp();
 
@@ -541,7 +542,7 @@ rencoder_worker_queue_others_wait(Oid index)
 	const volatile SharedRequests *queue = shared;
 	Oid			database = my_entry->database;
 
-	if (my_entry->overflowed || rencoder_worker_queue_databases_wait())
+	if (my_entry->overflowed || databases_wait())
 		return true;
 	for (int i = 0; i < Min(queue->nqueued, MAX_JOBS); i++)
 	{
@@ -558,7 +559,7 @@ rencoder_worker_queue_try_leave(bool idle)
 	Oid			next = InvalidOid;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	my_entry->leaving = rencoder_worker_queue_databases_wait() ||
+	my_entry->leaving = databases_wait() ||
 		(idle && next_due() == 0);
 	if (my_entry->leaving)
 		next = take_place();

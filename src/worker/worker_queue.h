@@ -106,12 +106,9 @@ extern void rencoder_worker_queue_tell_tail_read(Oid index);
 extern bool rencoder_worker_queue_take(RencoderJob *job);
 
 /*
- * Worker: does another database wait for a worker, or does the setting want fewer?  Takes no lock,
- * so that a signal handler may ask.
+ * Worker: does another database wait for a worker, does the setting want fewer, or does a request for
+ * another index than "index" wait for it?  Takes no lock, so that a signal handler may ask.
  */
-extern bool rencoder_worker_queue_databases_wait(void);
-
-/* Worker: the same, or does a request for another index than "index" wait for it? */
 extern bool rencoder_worker_queue_others_wait(Oid index);
 
 /*
