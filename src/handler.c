@@ -12,7 +12,6 @@
 #include "key/key.h"
 #include "make/build.h"
 #include "scan/scan.h"
-#include "scan/scan_recheck.h"
 
 PG_MODULE_MAGIC;
 

@@ -41,9 +41,20 @@ typedef struct renc_hash_level
 	uint64_t	seed;
 } renc_hash_level;
 
-/* Roots (which select windows) and nodes inside trees (which select rows) are seeded apart. */
-extern renc_hash_level renc_hash_level_for_roots(int level);
-extern renc_hash_level renc_hash_level_for_nodes(int level);
+/*
+ * Roots (which select windows) and nodes inside trees (which select rows) are seeded apart: arbitrary,
+ * fixed for ever, "rencroot" and "rencnode" as ASCII.
+ */
+#define RENC_SEED_ROOT	UINT64_C(0x72656e63726f6f74)
+#define RENC_SEED_NODE	UINT64_C(0x72656e636e6f6465)
+
+static inline renc_hash_level
+renc_hash_level_by(uint64_t seed, int level)
+{
+	renc_hash_level l = {level == 0 ? 0 : ~UINT64_C(0) << (RENC_KEY_BITS - level), seed + (uint64_t) level};
+
+	return l;
+}
 
 /* Hash of the node of a level that holds "key". */
 static inline renc_hash
@@ -63,13 +74,13 @@ renc_hash_key(uint64_t key, renc_hash_level level)
 static inline renc_hash
 renc_hash_root(uint64_t key, int level)
 {
-	return renc_hash_key(key, renc_hash_level_for_roots(level));
+	return renc_hash_key(key, renc_hash_level_by(RENC_SEED_ROOT, level));
 }
 
 static inline renc_hash
 renc_hash_node(uint64_t key, int level)
 {
-	return renc_hash_key(key, renc_hash_level_for_nodes(level));
+	return renc_hash_key(key, renc_hash_level_by(RENC_SEED_NODE, level));
 }
 
 /*

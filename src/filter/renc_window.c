@@ -46,7 +46,7 @@ static inline void fill_window_keys(const stage_fill *f, const uint32_t nbits, c
 static inline void
 fill_window_keys(const stage_fill *f, const uint32_t nbits, const uint64_t *keys, size_t n)
 {
-	const renc_hash_level root = renc_hash_level_for_roots(f->root);
+	const renc_hash_level root = renc_hash_level_by(RENC_SEED_ROOT, f->root);
 	const uint32_t rows = f->rows;
 	const uint8_t bit = f->bit;
 	uint8_t    *column[RENC_MAX_KW * RENC_MAX_KR] = {NULL};
@@ -135,7 +135,7 @@ renc_window_fill(uint8_t *image, int width, unsigned int slot,
 		{
 			f.first[l] = (uint8_t) f.nlevels;
 			if (l < RENC_KEY_BITS && st->levels >> l & 1)
-				f.level[f.nlevels++] = renc_hash_level_for_nodes(l + 1);
+				f.level[f.nlevels++] = renc_hash_level_by(RENC_SEED_NODE, l + 1);
 		}
 		f.first[RENC_KEY_BITS] = (uint8_t) f.nlevels;
 		fill_window_stage(&f, st->kw * st->kr, keys, n);

@@ -2,7 +2,7 @@
  * format_filter.c
  *		Filters: making slabs, verifying them.
  */
-#include "format/format_filter_work.h"
+#include "format/format_filter.h"
 
 #include "filter/renc_window.h"
 #include "utils/memutils.h"

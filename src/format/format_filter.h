@@ -18,6 +18,20 @@
 #include "store/matrix_pages.h"
 
 /*
+ *		width 16: page i is window i		| band 0: 510 B | band 1 | .. | band 15 |
+ *		width w: page i has 16 / w windows	| w bands of the first | w bands of the next | ..
+ *
+ * A window has 510 rows of 8 w bits, one bit for each range.  A band is byte s of
+ * all rows: what the window says of slice s.  Every key sets kw * kr * |L| bits
+ * (src/filter/renc_shape.h); those of all ranges are in one page, so
+ * that one page read tests them all.
+ */
+
+/* Windows in a page of a slab, and bytes of a window. */
+#define WINDOWS_PER_PAGE(width)		(RENC_MATRIX_WIDTH / (width))
+#define WINDOW_SIZE(width)			((size_t) RENCODER_ROWS * (width))
+
+/*
  * The matrix of one column of a block, for its first ranges or all.  Extent and configuration are what the
  * run says of it.
  */

@@ -2,7 +2,7 @@
  * format_filter_probe.c
  *		Filters: probing a slab with the programs of a query.
  */
-#include "format/format_filter_work.h"
+#include "format/format_filter.h"
 
 #include "filter/renc_program.h"
 

@@ -6,6 +6,7 @@
 
 #include "access/relscan.h"
 #include "access/stratnum.h"
+#include "catalog/index.h"
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
@@ -188,9 +189,10 @@ fetch_row(void *arg, IndexScanDesc scan, RencoderRowKind *kind, uint64 *key)
 	*key = 0;
 	if (!rencoder_row_fetch(order->fetch, scan->xs_snapshot, &scan->xs_heaptid))
 		return false;
-	old = MemoryContextSwitchTo(rencoder_row_fetch_memory(order->fetch));
+	old = MemoryContextSwitchTo(GetPerTupleMemoryContext(order->fetch->estate));
 	ExecClearTuple(slot);
-	rencoder_row_fetch_values(order->fetch, slot->tts_values, slot->tts_isnull);
+	FormIndexDatum(order->fetch->info, order->fetch->slot, order->fetch->estate, slot->tts_values,
+				   slot->tts_isnull);
 	*kind = rencoder_key_of_row(&order->functions, slot->tts_values, slot->tts_isnull, order->coder, NULL,
 								NULL, key);
 	MemoryContextSwitchTo(old);

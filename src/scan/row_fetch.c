@@ -47,18 +47,6 @@ rencoder_row_fetch(RencoderRowFetch *fetch, Snapshot snapshot, const ItemPointer
 }
 
 void
-rencoder_row_fetch_values(RencoderRowFetch *fetch, Datum *values, bool *isnull)
-{
-	FormIndexDatum(fetch->info, fetch->slot, fetch->estate, values, isnull);
-}
-
-MemoryContext
-rencoder_row_fetch_memory(RencoderRowFetch *fetch)
-{
-	return GetPerTupleMemoryContext(fetch->estate);
-}
-
-void
 rencoder_row_fetch_release(RencoderRowFetch *fetch)
 {
 	ExecClearTuple(fetch->slot);

@@ -34,12 +34,6 @@ extern RencoderRowFetch *rencoder_row_fetch_begin(Relation heap, Relation index)
  */
 extern bool rencoder_row_fetch(RencoderRowFetch *fetch, Snapshot snapshot, const ItemPointerData *tid);
 
-/* What the row in the slot has in the columns of the index.  Errors: those of its expressions. */
-extern void rencoder_row_fetch_values(RencoderRowFetch *fetch, Datum *values, bool *isnull);
-
-/* Memory for what is made of the row, until the next one is fetched. */
-extern MemoryContext rencoder_row_fetch_memory(RencoderRowFetch *fetch);
-
 extern void rencoder_row_fetch_release(RencoderRowFetch *fetch);
 extern void rencoder_row_fetch_end(RencoderRowFetch *fetch);
 

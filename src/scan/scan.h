@@ -9,6 +9,13 @@
 
 #include "access/amapi.h"
 
+/*
+ * When the library is loaded: from then on the recheck of a scan of ours looks lists up in hash
+ * tables, where it is certain that they stay as they are.  Evaluates no expression, and raises no
+ * error.
+ */
+extern void rencoder_scan_recheck_init(void);
+
 /* Callbacks of the access method. */
 extern IndexScanDesc rencoderbeginscan(Relation index, int nkeys, int norderbys);
 extern void rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,

@@ -13,7 +13,7 @@
  * nothing from outside.  The hash table is made of it when the first row is checked, and for good:
  * so whatever could change, such as a value of an outer row, is left as it is.
  */
-#include "scan/scan_recheck.h"
+#include "scan/scan.h"
 
 #include "access/amapi.h"
 #include "executor/executor.h"

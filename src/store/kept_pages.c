@@ -32,8 +32,7 @@ rencoder_kept_read(RencoderKept *kept, Relation index, BlockNumber blkno, uint16
 		return copy;
 	if (npages != NULL)
 		(*npages)++;
-	buf = fault != NULL ? rencoder_page_try_read(index, blkno, page_id, fault) :
-		rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE, page_id);
+	buf = rencoder_page_try_read(index, blkno, page_id, fault);
 	if (!BufferIsValid(buf))
 		return NULL;
 	copy = room;

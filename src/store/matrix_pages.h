@@ -4,7 +4,7 @@
  *
  * The pages [from, to) of the run are divided into ranges of the index's pages_per_range pages each, and
  * 128 ranges are a block.  A block has a matrix for each column, of the ranges' keys, whose windows are an
- * extent of their own (format/format_filter_work.h).  Pages in one extent say of all blocks, column by column:
+ * extent of their own (format/format_filter.h).  Pages in one extent say of all blocks, column by column:
  *
  *		payload
  *		 0        8

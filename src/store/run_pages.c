@@ -343,7 +343,7 @@ run_tree_fault(Relation index, RencoderRunInfo info, int ntrees)
 	return NULL;
 }
 
-/* A copy of what an info page, which is share locked or a copy, says of a run; or NULL, with *fault. */
+/* A copy of what an info page says of a run; or NULL, with *fault. */
 static RencoderRunInfo
 take_run_info(Relation index, const RencoderRunEntry *entry, int natts, Page page, const char **fault)
 {
@@ -370,26 +370,11 @@ copy_run_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept,
 {
 	int			natts = rencoder_key_columns(index);	/* before a page is
 														 * locked */
-	RencoderRunInfo copy = NULL;
 	PGAlignedBlock room;
-	Buffer		buf;
+	Page		page = rencoder_kept_read(kept, index, entry->info, RENCODER_PAGE_RUN_INFO, room.data,
+										  npages, fault);
 
-	if (kept != NULL && kept->keeps)
-	{
-		Page		page = rencoder_kept_read(kept, index, entry->info, RENCODER_PAGE_RUN_INFO, room.data,
-											  npages, fault);
-
-		return page == NULL ? NULL : take_run_info(index, entry, natts, page, fault);
-	}
-	buf = rencoder_page_try_read(index, entry->info, RENCODER_PAGE_RUN_INFO, fault);
-	if (npages != NULL)
-		(*npages)++;
-	if (BufferIsValid(buf))
-	{
-		copy = take_run_info(index, entry, natts, BufferGetPage(buf), fault);
-		UnlockReleaseBuffer(buf);
-	}
-	return copy;
+	return page == NULL ? NULL : take_run_info(index, entry, natts, page, fault);
 }
 
 RencoderRunInfo
