@@ -29,7 +29,7 @@ typedef struct FilterPrograms
 	bool		always;			/* too much to test: every range may match */
 	double		visits;			/* windows that they look at, at most */
 	int			n;
-	int			capacity;
+	size_t		capacity;
 	renc_program **program;
 	struct FilterPrograms *next;	/* of another shape */
 } FilterPrograms;
@@ -80,13 +80,8 @@ clear_probe_programs(FilterPrograms *programs)
 static void
 add_probe_program(FilterPrograms *programs, renc_program *program)
 {
-	if (programs->n == programs->capacity)
-	{
-		programs->capacity = Max(1, 2 * programs->capacity);
-		programs->program = programs->program == NULL ?
-			palloc(programs->capacity * sizeof(renc_program *)) :
-			repalloc(programs->program, programs->capacity * sizeof(renc_program *));
-	}
+	programs->program = rencoder_list_with_room(programs->program, programs->n, &programs->capacity,
+												sizeof(renc_program *));
 	programs->program[programs->n++] = program;
 	for (int i = 0; i < program->ntrees; i++)
 		programs->visits += program->shape.stage[program->tree[i].stage].kw;

@@ -22,7 +22,6 @@ void
 rencoder_uncovered_init(RencoderUncovered *uncovered)
 {
 	memset(uncovered, 0, sizeof(*uncovered));
-	uncovered->context = CurrentMemoryContext;
 	renc_stretches_begin(&uncovered->list, MaxAllocSize / 2, palloc, pfree);
 }
 
@@ -54,15 +53,8 @@ compare_uncovered_rows(const void *a, const void *b)
 static void
 add_uncovered_row(RencoderUncovered *uncovered, RencoderRowKind kind, uint64 key, ItemPointer tid)
 {
-	if (uncovered->nrows == uncovered->room)
-	{
-		uncovered->room = Max(uncovered->room * 2, 256);
-		if (uncovered->row == NULL)
-			uncovered->row = MemoryContextAllocHuge(uncovered->context,
-													uncovered->room * sizeof(UncoveredRow));
-		else
-			uncovered->row = repalloc_huge(uncovered->row, uncovered->room * sizeof(UncoveredRow));
-	}
+	uncovered->row = rencoder_list_with_room(uncovered->row, uncovered->nrows, &uncovered->room,
+											 sizeof(UncoveredRow));
 	uncovered->row[uncovered->nrows++] = (UncoveredRow)
 	{
 		kind == RENCODER_ROW_KEY ? key : 0, *tid, (uint8) kind

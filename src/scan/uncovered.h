@@ -29,7 +29,6 @@ typedef struct RencoderUncovered
 
 	/* Private. */
 	bool		known;			/* is there a version? */
-	MemoryContext context;
 	renc_stretches list;		/* of these pages */
 	struct RencoderUncoveredRow *row;	/* in order of keys */
 	Size		room;
