@@ -1,6 +1,6 @@
 /*
  * format_filter.c
- *		Filters: making slabs, verifying them.
+ *		Filters: making matrices, verifying them.
  */
 #include "format/format_filter.h"
 
@@ -55,10 +55,10 @@ rencoder_filter_keys(const RencoderConfig *config, const RencoderRangeKeys *c, i
 	return always;
 }
 
-/* Returns NULL, or what is wrong with a configuration that was read. */
-static const char *
-filter_unpack_fault(const RencoderConfig *config, renc_shape *shape)
+const char *
+rencoder_filter_config_fault(const RencoderConfig *config, renc_shape *shape)
 {
+	renc_shape	any;
 	const char *reason;
 
 	if (config->nwindows == 0)
@@ -66,24 +66,16 @@ filter_unpack_fault(const RencoderConfig *config, renc_shape *shape)
 	if (config->width == 0 || config->width > RENC_MATRIX_WIDTH ||
 		(config->width & (config->width - 1)) != 0)
 		return "The filters are of an impossible number of ranges.";
-	if (renc_shape_unpack(config->shape, shape, &reason))
+	if (renc_shape_unpack(config->shape, shape != NULL ? shape : &any, &reason))
 		return NULL;
 	return psprintf("The shape of the filters is not valid: %s.", reason);
-}
-
-const char *
-rencoder_filter_config_fault(const RencoderConfig *config)
-{
-	renc_shape	shape;
-
-	return filter_unpack_fault(config, &shape);
 }
 
 /* The shape of a configuration that was made here or has been checked. */
 static void
 unpack_filter_shape(const RencoderConfig *config, renc_shape *shape)
 {
-	const char *fault = filter_unpack_fault(config, shape);
+	const char *fault = rencoder_filter_config_fault(config, shape);
 
 	if (fault != NULL)
 		elog(ERROR, "%s", fault);
@@ -113,35 +105,30 @@ rencoder_filter_fill_image(const RencoderConfig *config, const renc_keys *ranges
 	}
 }
 
-/* Window i of a page. */
-static uint8 *
-filter_window_of_page(const RencoderSlab *slab, Page page, int i)
-{
-	return (uint8 *) RencoderPageGetPayload(page) + i * WINDOW_SIZE(slab->config->width);
-}
-
 bool
-rencoder_filter_has_key(const RencoderSlab *slab, unsigned int slot, uint64 key, BlockNumber *blkno,
-						const char **fault)
+rencoder_filter_has_key(Relation index, const RencoderMatrixEntry *entry, unsigned int slot, uint64 key,
+						BlockNumber *blkno, const char **fault)
 {
-	uint32		per_page = WINDOWS_PER_PAGE(slab->config->width);
+	const RencoderConfig *config = &entry->config;
+	uint32		per_page = WINDOWS_PER_PAGE(config->width);
 	renc_position pos[RENC_MAX_POSITIONS];
 	renc_shape	shape;
 	bool		has = true;
 	int			n;
 
-	unpack_filter_shape(slab->config, &shape);
-	n = renc_shape_positions(&shape, key, slab->config->nwindows, RENCODER_ROWS, pos);
+	unpack_filter_shape(config, &shape);
+	n = renc_shape_positions(&shape, key, config->nwindows, RENCODER_ROWS, pos);
 	for (int i = 0; i < n && has; i++)
 	{
 		Buffer		buf;
 		const uint8 *window;
 
-		*blkno = slab->extent.start + pos[i].window / per_page;
-		buf = rencoder_page_try_read(slab->index, *blkno, RENCODER_PAGE_WINDOWS, fault);
+		*blkno = entry->matrix.start + pos[i].window / per_page;
+		buf = rencoder_page_try_read(index, *blkno, RENCODER_PAGE_WINDOWS, fault);
 		if (!BufferIsValid(buf))
 			return false;
-		window = filter_window_of_page(slab, BufferGetPage(buf), pos[i].window % per_page);
+		window = (uint8 *) RencoderPageGetPayload(BufferGetPage(buf)) +
+			pos[i].window % per_page * WINDOW_SIZE(config->width);
 		has = (window[renc_window_byte(RENCODER_ROWS, pos[i].row, slot)] & renc_window_bit(slot)) != 0;
 		UnlockReleaseBuffer(buf);
 	}

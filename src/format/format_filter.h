@@ -2,10 +2,10 @@
  * format_filter.h
  *		Storage of the keys of a column of a block: bit-sliced range filters.
  *
- * Lays out slabs and asks them; nothing outside format/ does.  What it
+ * Lays out matrices and asks them; nothing outside format/ does.  What it
  * wants to know is in the configuration, which the designer makes (design/).
  *
- * Locks: functions that read a slab take its pages' content locks
+ * Locks: functions that read a matrix take its pages' content locks
  * themselves, one at a time, while the caller knows that the extent stays (scans: INV-7).
  */
 #ifndef RENCODER_FORMAT_FILTER_H
@@ -27,29 +27,9 @@
  * that one page read tests them all.
  */
 
-/* Windows in a page of a slab, and bytes of a window. */
+/* Windows in a page of a matrix, and bytes of a window. */
 #define WINDOWS_PER_PAGE(width)		(RENC_MATRIX_WIDTH / (width))
 #define WINDOW_SIZE(width)			((size_t) RENCODER_ROWS * (width))
-
-/*
- * The matrix of one column of a block, for its first ranges or all.  Extent and configuration are what the
- * run says of it.
- */
-typedef struct RencoderSlab
-{
-	Relation	index;
-	const RencoderConfig *config;
-	RencoderExtent extent;
-} RencoderSlab;
-
-/* *config must live as long as the slab. */
-static inline RencoderSlab
-rencoder_slab(Relation index, const RencoderConfig *config, RencoderExtent extent)
-{
-	RencoderSlab slab = {index, config, extent};
-
-	return slab;
-}
 
 /* Probing one column of an index with one query. */
 typedef struct RencoderProbe
@@ -67,17 +47,17 @@ typedef struct RencoderProbe
 	BlockNumber fault_blkno;
 
 	/* Private. */
-	struct FilterPrograms *programs;	/* the query's, from slab to slab */
+	struct FilterPrograms *programs;	/* the query's, from matrix to matrix */
 	Buffer		buffer;			/* a page that is looked at, or invalid */
 	BlockNumber blkno;			/* its block */
 } RencoderProbe;
 
 /* The configuration. */
 
-/* What is wrong with it, or NULL; a palloc'd sentence. */
-extern const char *rencoder_filter_config_fault(const RencoderConfig *config);
+/* What is wrong with it, or NULL; a palloc'd sentence.  Then *shape, unless NULL, is its filters'. */
+extern const char *rencoder_filter_config_fault(const RencoderConfig *config, renc_shape *shape);
 
-/* Pages of a slab. */
+/* Pages of a matrix. */
 extern uint32 rencoder_filter_npages(const RencoderConfig *config);
 
 /* The least width that has room for a slice of the group, and those before it. */
@@ -94,7 +74,7 @@ extern renc_mask rencoder_filter_keys(const RencoderConfig *config, const Rencod
 /* Making storage. */
 
 /*
- * Payloads of the pages of a new slab for the keys of 8 * width ranges, one after the other, palloc'd
+ * Payloads of the pages of a new matrix for the keys of 8 * width ranges, one after the other, palloc'd
  * (possibly huge), without a key.
  */
 extern char *rencoder_filter_create_image(const RencoderConfig *config);
@@ -113,7 +93,7 @@ extern RencoderProbe *rencoder_filter_probe_begin(Relation index, const renc_int
 extern void rencoder_filter_probe_end(RencoderProbe *probe);
 
 /* Which of "candidates" may hold a key that satisfies the probe's query? */
-extern renc_mask rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab,
+extern renc_mask rencoder_filter_probe(RencoderProbe *probe, const RencoderMatrixEntry *entry,
 									   renc_mask candidates);
 
 /* Verification. */
@@ -122,7 +102,7 @@ extern renc_mask rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab 
  * Has a range all bits of a key?  A page that cannot be read is no error here, as it may have been
  * freed: *fault says what is wrong with block *blkno.
  */
-extern bool rencoder_filter_has_key(const RencoderSlab *slab, unsigned int slot, uint64 key,
-									BlockNumber *blkno, const char **fault);
+extern bool rencoder_filter_has_key(Relation index, const RencoderMatrixEntry *entry, unsigned int slot,
+									uint64 key, BlockNumber *blkno, const char **fault);
 
 #endif							/* RENCODER_FORMAT_FILTER_H */

@@ -1,6 +1,6 @@
 /*
  * format_filter_probe.c
- *		Filters: probing a slab with the programs of a query.
+ *		Filters: probing a matrix with the programs of a query.
  */
 #include "format/format_filter.h"
 
@@ -9,7 +9,7 @@
 /* Programs that are kept (90 kB each). */
 #define MAX_PROGRAMS	256
 
-/* Pages of a slab that are kept while it is probed: 1 MB. */
+/* Pages of a matrix that are kept while it is probed: 1 MB. */
 #define KEPT_PAGES		128
 
 /* Intervals or boxes that a program may hold even if it must give up levels. */
@@ -54,12 +54,9 @@ release_probe_page(RencoderProbe *probe)
 	probe->buffer = InvalidBuffer;
 }
 
-/* Notes a fault, if it is the first. */
 static void
 note_probe_fault(RencoderProbe *probe, BlockNumber blkno, const char *fault)
 {
-	if (probe->fault != NULL)
-		return;
 	probe->fault = fault;
 	probe->fault_blkno = blkno;
 }
@@ -222,17 +219,17 @@ find_probe_programs(RencoderProbe *probe, const uint8 *packed, BlockNumber blkno
 typedef struct window_source
 {
 	RencoderProbe *probe;
-	const RencoderSlab *slab;
+	const RencoderMatrixEntry *entry;
 	uint8	   *kept[KEPT_PAGES];	/* copies of its first pages, if they are
 									 * kept */
 	bool		keeps;
 } window_source;
 
-/* Reads page i of the slab, which is share-locked then; false, with fault set: it is not of the type. */
+/* Reads page i of the matrix, which is share-locked then; false, with fault set: it is not of the type. */
 static bool
-read_probe_window_page(RencoderProbe *probe, const RencoderSlab *slab, uint32 i)
+read_probe_window_page(RencoderProbe *probe, const RencoderMatrixEntry *entry, uint32 i)
 {
-	BlockNumber blkno = slab->extent.start + i;
+	BlockNumber blkno = entry->matrix.start + i;
 	const char *fault;
 
 	/* Windows of a slice share pages: the page may still be at hand. */
@@ -255,7 +252,7 @@ static const uint8_t *
 read_window(void *arg, uint32_t window)
 {
 	window_source *source = (window_source *) arg;
-	int			width = (int) source->slab->config->width;
+	int			width = (int) source->entry->config.width;
 	uint32		i = window / WINDOWS_PER_PAGE(width);
 	size_t		offset = (window % WINDOWS_PER_PAGE(width)) * WINDOW_SIZE(width);
 	bool		keeps = source->keeps && i < KEPT_PAGES;
@@ -263,7 +260,7 @@ read_window(void *arg, uint32_t window)
 
 	if (keeps && source->kept[i] != NULL)
 		return source->kept[i] + offset;
-	if (!read_probe_window_page(source->probe, source->slab, i))
+	if (!read_probe_window_page(source->probe, source->entry, i))
 		return NULL;
 	payload = (const uint8 *) RencoderPageGetPayload(BufferGetPage(source->probe->buffer));
 	if (!keeps)
@@ -275,25 +272,25 @@ read_window(void *arg, uint32_t window)
 }
 
 renc_mask
-rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask candidates)
+rencoder_filter_probe(RencoderProbe *probe, const RencoderMatrixEntry *entry, renc_mask candidates)
 {
-	window_source source = {.probe = probe,.slab = slab};
+	window_source source = {.probe = probe,.entry = entry};
 	renc_windows windows;
 	const FilterPrograms *programs;
 	renc_mask	result = renc_mask_none();
 
-	if (!rencoder_is_configured(slab->config))
+	if (!rencoder_is_configured(&entry->config))
 		return candidates;
-	programs = find_probe_programs(probe, slab->config->shape, slab->extent.start);
+	programs = find_probe_programs(probe, entry->config.shape, entry->matrix.start);
 	if (programs == NULL || programs->always)
 		return candidates;
-	windows.nwindows = slab->config->nwindows;
-	windows.width = (int) slab->config->width;
+	windows.nwindows = entry->config.nwindows;
+	windows.width = (int) entry->config.width;
 	windows.window = read_window;
 	windows.arg = &source;
 
 	/* Of v windows drawn from n pages, about v^2 / 2n pairs are on one page. */
-	source.keeps = programs->visits * programs->visits > rencoder_filter_npages(slab->config);
+	source.keeps = programs->visits * programs->visits > rencoder_filter_npages(&entry->config);
 	for (int i = 0; i < programs->n; i++)
 	{
 		/* Ranges that are in the result already need no further test. */

@@ -29,7 +29,6 @@ ask_block(MatrixScan *m, const RencoderMatrixEntry *entry, renc_mask *found)
 	const RencoderColumnQuery *q = &m->scan->query->column[m->asked->col];
 	renc_mask	asked = rencoder_set_get(entry->has_value);
 	renc_mask	always = rencoder_set_get(entry->always);
-	RencoderSlab slab = rencoder_slab(m->scan->index, &entry->config, entry->matrix);
 
 	*found = renc_mask_none();
 	if (q->wants_null)
@@ -49,7 +48,7 @@ ask_block(MatrixScan *m, const RencoderMatrixEntry *entry, renc_mask *found)
 	if (m->probe == NULL)
 		m->probe = rencoder_filter_probe_begin(m->scan->index, m->keys->set.n > 0 ? &m->keys->set : NULL,
 											   m->keys->boxes.n > 0 ? &m->keys->boxes : NULL);
-	*found = renc_mask_or(*found, rencoder_filter_probe(m->probe, &slab, asked));
+	*found = renc_mask_or(*found, rencoder_filter_probe(m->probe, entry, asked));
 	return m->probe->fault == NULL ||
 		rencoder_run_scan_note_fault(m->scan, m->probe->fault_blkno, m->probe->fault);
 }

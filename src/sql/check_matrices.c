@@ -29,7 +29,6 @@ read_checked_entry(Relation index, const RencoderRunEntry *run, const RencoderRu
 static void
 check_matrix_entry(CheckState *state, const RencoderMatrixEntry *entry, BlockNumber blkno)
 {
-	RencoderSlab slab = rencoder_slab(state->index, &entry->config, entry->matrix);
 	const char *fault;
 
 	if (entry->matrix.start == RENCODER_NO_BLOCK)
@@ -37,17 +36,17 @@ check_matrix_entry(CheckState *state, const RencoderMatrixEntry *entry, BlockNum
 		rencoder_check_note(state, entry->min > entry->max, blkno, "A matrix with keys is missing.");
 		return;
 	}
-	fault = rencoder_filter_config_fault(&entry->config);
+	fault = rencoder_filter_config_fault(&entry->config, NULL);
 	rencoder_check_note(state, fault == NULL, blkno, fault);
 	rencoder_check_note(state, fault != NULL || entry->matrix.npages == rencoder_filter_npages(&entry->config),
 						blkno, "A matrix has an impossible number of pages.");
 	for (uint32 i = 0; i < entry->matrix.npages && state->fault == NULL; i++)
 	{
-		Buffer		buf = rencoder_page_try_read(state->index, slab.extent.start + i, RENCODER_PAGE_WINDOWS,
+		Buffer		buf = rencoder_page_try_read(state->index, entry->matrix.start + i, RENCODER_PAGE_WINDOWS,
 												 &fault);
 
 		CHECK_FOR_INTERRUPTS();
-		rencoder_check_note(state, BufferIsValid(buf), slab.extent.start + i, fault);
+		rencoder_check_note(state, BufferIsValid(buf), entry->matrix.start + i, fault);
 		if (BufferIsValid(buf))
 			UnlockReleaseBuffer(buf);
 	}
@@ -85,7 +84,6 @@ rencoder_check_matrix_has(Relation index, const RencoderRunEntry *run, const Ren
 	int			slot = (int) (range % RENC_GROUP_RANGES);
 	int			col = tree % info->natts;
 	RencoderMatrixEntry entry;
-	RencoderSlab slab;
 
 	*fault = NULL;
 	if (checked_column(info, col)->root == RENCODER_NO_BLOCK ||
@@ -96,8 +94,7 @@ rencoder_check_matrix_has(Relation index, const RencoderRunEntry *run, const Ren
 	if (renc_mask_test(rencoder_set_get(entry.keyless), slot) ||
 		renc_mask_test(rencoder_set_get(entry.always), slot))
 		return true;
-	slab = rencoder_slab(index, &entry.config, entry.matrix);
 	return entry.matrix.start != RENCODER_NO_BLOCK && key >= entry.min && key <= entry.max &&
 		renc_mask_test(rencoder_set_get(entry.has_value), slot) &&
-		rencoder_filter_has_key(&slab, slot, key, blkno, fault);
+		rencoder_filter_has_key(index, &entry, slot, key, blkno, fault);
 }

@@ -185,19 +185,19 @@ rencoder_pending_append(Relation index, const RencoderPendingEntry *entry, Block
 }
 
 /*
- * Bytes of entries on the tail; SIZE_MAX if it is closed by now, or even freed: who links
+ * Bytes of entries on a page; SIZE_MAX if it is freed by now, or, unless "closed", closed: who links
  * a page looks for damage.
  */
 static Size
-pending_tail_bytes(Relation index, BlockNumber tail)
+pending_page_bytes(Relation index, BlockNumber blkno, bool closed)
 {
 	const char *fault;
-	Buffer		buf = rencoder_page_try_read(index, tail, RENCODER_PAGE_PENDING, &fault);
+	Buffer		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, &fault);
 	Size		used = SIZE_MAX;
 
 	if (!BufferIsValid(buf))
 		return used;
-	if (RencoderPageGetPending(BufferGetPage(buf))->open == 1)
+	if (closed || RencoderPageGetPending(BufferGetPage(buf))->open == 1)
 		used = used_bytes(BufferGetPage(buf));
 	UnlockReleaseBuffer(buf);
 	return used;
@@ -217,7 +217,7 @@ rencoder_pending_find_tail(Relation index, bool *closed, uint64 *npages)
 		CHECK_FOR_INTERRUPTS();
 		bounds = read_pending_bounds(index);
 		if (bounds.last != RENCODER_NO_BLOCK)
-			used = pending_tail_bytes(index, bounds.last);
+			used = pending_page_bytes(index, bounds.last, false);
 		if (used != SIZE_MAX && used + size <= PENDING_ROOM)
 			break;
 		link_pending_page(index, bounds.last);
@@ -237,7 +237,7 @@ rencoder_pending_close(Relation index)
 
 	if (bounds.last == RENCODER_NO_BLOCK)
 		return 0;
-	if (pending_tail_bytes(index, bounds.last) > 0)
+	if (pending_page_bytes(index, bounds.last, false) > 0)
 		link_pending_page(index, bounds.last);
 	return read_pending_bounds(index).last_number - 1;
 }
@@ -250,28 +250,14 @@ rencoder_pending_has_closed(Relation index, uint64 npages)
 	return rencoder_pending_pages(&bounds) > npages;
 }
 
-static bool
-pending_page_is_empty(Relation index, BlockNumber blkno)
-{
-	const char *fault;
-	Buffer		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, &fault);
-	bool		empty;
-
-	if (!BufferIsValid(buf))
-		return false;
-	empty = used_bytes(BufferGetPage(buf)) == 0;
-	UnlockReleaseBuffer(buf);
-	return empty;
-}
-
 bool
 rencoder_pending_is_empty(Relation index)
 {
 	RencoderPendingList bounds = read_pending_bounds(index);
 
 	return bounds.last == RENCODER_NO_BLOCK ||
-		(rencoder_pending_pages(&bounds) <= 2 && pending_page_is_empty(index, bounds.first) &&
-		 pending_page_is_empty(index, bounds.last));
+		(rencoder_pending_pages(&bounds) <= 2 && pending_page_bytes(index, bounds.first, true) == 0 &&
+		 pending_page_bytes(index, bounds.last, true) == 0);
 }
 
 /* ---- Spare pages ---- */
