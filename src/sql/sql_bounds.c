@@ -4,19 +4,15 @@
  */
 #include "sql/sql_bounds.h"
 
-#include "access/htup_details.h"
 #include "access/stratnum.h"
-#include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
-#include "parser/parse_oper.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/geo_decls.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 static void
 report_null_bound(void)
@@ -62,40 +58,6 @@ cast_bound_value(Oid from, Oid to, CoercionContext context, Datum value)
 	return value;
 }
 
-/*
- * As which type of the right side the planner would find "column >= value" in
- * the operator family; InvalidOid if nowhere.  The name of the operator is that
- * of the operator class, so the search path does not matter.
- */
-static Oid
-parser_type_of_bound(Relation index, int col, Oid type)
-{
-	Oid			family = index->rd_opfamily[col];
-	Oid			own = index->rd_opcintype[col];
-	Oid			left = rencoder_key_value_type(index, col);
-	Oid			member = get_opfamily_member(family, own, own, BTGreaterEqualStrategyNumber);
-	Oid			right = InvalidOid;
-	HeapTuple	tuple;
-	Form_pg_operator form;
-	Operator	found;
-
-	tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(member));
-	if (!HeapTupleIsValid(tuple))
-		return InvalidOid;
-	form = (Form_pg_operator) GETSTRUCT(tuple);
-	found = oper(NULL, list_make2(makeString(get_namespace_name(form->oprnamespace)),
-								  makeString(pstrdup(NameStr(form->oprname)))),
-				 left, type, true, -1);
-	ReleaseSysCache(tuple);
-	if (found == NULL)
-		return InvalidOid;
-	form = (Form_pg_operator) GETSTRUCT(found);
-	if (form->oprleft == own && op_in_opfamily(oprid(found), family))
-		right = form->oprright;
-	ReleaseSysCache(found);
-	return right;
-}
-
 static bool
 bound_is_string(Oid type)
 {
@@ -132,14 +94,13 @@ operand_type_of_bound(Relation index, int col, Oid type)
 
 	if (IsBinaryCoercible(type, rencoder_key_value_type(index, col)))
 		return own;
-	if (rencoder_key_is_boxed(index, col))
-		return can_coerce_type(1, &type, &own, COERCION_IMPLICIT) ? own : InvalidOid;
-	if (!OidIsValid(get_opfamily_member(index->rd_opfamily[col], own, type,
-										BTEqualStrategyNumber)))
-		type = parser_type_of_bound(index, col, type);
+	if (rencoder_key_is_boxed(index, col) ||
+		!OidIsValid(get_opfamily_member(index->rd_opfamily[col], own, type, BTEqualStrategyNumber)))
+		return !IsPolymorphicType(own) && can_coerce_type(1, &type, &own, COERCION_IMPLICIT) ?
+			own : InvalidOid;
 
 	/* Operators for the order of bytes want the column's own type. */
-	if (OidIsValid(type) && !serves_order_of_bounds(index, col, type) &&
+	if (!serves_order_of_bounds(index, col, type) &&
 		serves_bytes_of_bounds(index, col) && can_coerce_type(1, &type, &own, COERCION_IMPLICIT))
 		return own;
 	return type;

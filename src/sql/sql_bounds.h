@@ -17,9 +17,8 @@
  * returns their number.  The column is 0-based; "bound" is two of "type", such as two arguments of a
  * call, declared anycompatible.
  *
- * A bound is taken as the planner takes the right side of "column >= bound",
- * so it may be of another type of the operator family, or of one that is cast
- * implicitly.  A string that is neither is read by the input function of the
+ * A bound may be of another type of the operator family, or of one that is cast to the column's
+ * implicitly, as the right side of "column >= bound" may.  A string that is neither is read by the input function of the
  * column's type: a quoted literal arrives as text.
  *
  * Of points and geometries lo and hi are opposite corners of a box, either two.
