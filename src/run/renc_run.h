@@ -120,8 +120,6 @@ typedef struct renc_run_page
 {
 	const uint8_t *payload;
 	size_t		used;			/* bytes of it; the others are zero */
-	size_t		directory;		/* of these, in a leaf: what says where its
-								 * blocks are */
 	int			level;
 } renc_run_page;
 

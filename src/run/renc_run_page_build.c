@@ -206,10 +206,9 @@ renc_run_build_block(renc_run_builder *b, const renc_run_pair *pair, uint32_t n,
 static uint32_t
 finish_run_page(renc_run_builder *b, size_t used, int level)
 {
-	renc_run_page page = {b->page, used, level == 0 ? used - b->ndata - LEAF_HEADER : 0, level};
-	uint32_t	number;
+	renc_run_page page = {b->page, used, level};
+	uint32_t	number = b->options.write(b->options.arg, &page);
 
-	number = b->options.write(b->options.arg, &page);
 	memset(b->page, 0, b->options.payload);
 	if (level == 0)
 		b->run.nleaves++;
