@@ -63,6 +63,6 @@ extern RencoderDesigner *rencoder_designer_create(Relation index,
  * the keys are made, and is kept.
  */
 extern void rencoder_design_column(RencoderDesigner *designer, const RencoderRangeKeys *c,
-									 int col, double min_capacity, RencoderConfig *config);
+								   int col, double min_capacity, RencoderConfig *config);
 
 #endif							/* RENCODER_FILTER_DESIGN_H */
