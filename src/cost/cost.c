@@ -25,6 +25,9 @@
  */
 #define COST_NEVER		1.0e30
 
+/* To make a key of a value of a list, and to look for it, costs such a part of a page. */
+#define VALUES_PER_PAGE	10
+
 /* A condition with so many times the rows of another one on the index decides nothing. */
 #define WIDE			16
 
@@ -249,7 +252,7 @@ estimate_index_pages(RencoderCostPath *p)
 			continue;
 		p->cached_pages += rencoder_cost_runs_inner_pages(&p->runs, col, column->elements);
 		p->descents += Min(p->runs.column[col].trees * column->elements,
-						   p->runs.column[col].leaves);
+						   p->runs.column[col].leaves) + (column->elements - 1) / VALUES_PER_PAGE;
 	}
 	p->cached_pages += 1 + p->runs.info_pages;
 	p->listed_pages = p->runs.pending_pages;

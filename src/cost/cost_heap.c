@@ -25,8 +25,12 @@
 /* Work for a page that is in memory: as btree has it. */
 #define OPERATORS_PER_PAGE		50
 
-/* Making the bitmap, for each page that is in it: measured.  A plain scan has none. */
+/*
+ * Making the bitmap, for each page that is in it: measured.  A plain scan has none.  And for each
+ * entry: part of what the rows cost, but spent before others are left out that an AND does without.
+ */
 #define OPERATORS_PER_BITMAP_PAGE	20
+#define OPERATORS_PER_BITMAP_ENTRY	10
 
 /*
  * Rows that are to be checked are fetched one by one and their conditions evaluated
@@ -260,12 +264,12 @@ brin_heap_pages(const RencoderCostPath *p, const HeapCosts *heap)
 
 /*
  * The pages that every scan begins with are in memory, as btree has it for its upper pages: they are
- * work, and so is the first leaf of each descent.  Rescans have copies of the others.
+ * work, and so is the first leaf of each descent.  Rescans have copies of all but that leaf.
  */
 static Cost
 begin_cost(const RencoderCostPath *p)
 {
-	double		pages = p->cached_pages + p->descents + p->listed_pages / Max(p->loop_count, 1);
+	double		pages = p->descents + (p->cached_pages + p->listed_pages) / Max(p->loop_count, 1);
 
 	return pages * OPERATORS_PER_PAGE * cpu_operator_cost;
 }
@@ -451,28 +455,36 @@ plain_more_cost(const RencoderCostPath *p, const HeapCosts *heap, Cost search)
 	return search;
 }
 
-/* Is there another one of our indexes for a clause that selects more? */
+/*
+ * Is there another one of our indexes for a clause that leaves so few pages that reading this index, too,
+ * would cost half of what it may save, or more?  Not where both stand in one OR.
+ */
 static bool
-another_is_narrower(const RencoderCostPath *p)
+another_is_narrower(const RencoderCostPath *p, const HeapCosts *heap, Cost index)
 {
 	const RelOptInfo *rel = p->index->rel;
+	int			own = p->index->indexkeys[0] - FirstLowInvalidHeapAttributeNumber;
 	Bitmapset  *asked = NULL;
 	ListCell   *lc;
 
 	foreach(lc, rel->baserestrictinfo)
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+		double		rows = clause->norm_selec * rel->tuples;
+		Bitmapset  *columns = NULL;
 
-		if (clause->norm_selec >= 0 && clause->norm_selec * rel->tuples < p->rows)
-			pull_varattnos((Node *) clause->clause, rel->relid, &asked);
+		if (rows < 0 || rows >= p->rows || heap_pages_of_rows(heap, rows) * heap->seq_page_cost > 2 * index)
+			continue;
+		pull_varattnos((Node *) clause->clause, rel->relid, &columns);
+		if (!bms_is_member(own, columns))
+			asked = bms_join(asked, columns);
 	}
 	foreach(lc, rel->indexlist)
 	{
 		const IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
-		int			attno = other->indexkeys[0];
 
-		if (other->relam == p->index->relam && attno != p->index->indexkeys[0] &&
-			bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, asked))
+		if (other->relam == p->index->relam &&
+			bms_is_member(other->indexkeys[0] - FirstLowInvalidHeapAttributeNumber, asked))
 			return true;
 	}
 	return false;
@@ -570,11 +582,12 @@ rencoder_cost_report(const RencoderCostPath *p)
 	 * it.
 	 */
 	total = index + visited_heap_cost(&heap, p->heap_pages, p->heap_rows, p->heap_places);
+	index = Min(index + p->run_entries * OPERATORS_PER_BITMAP_ENTRY * cpu_operator_cost, total);
 	rows = heap_cost_may_be_shared(p) ? heap.rows : Min(Max(p->rows, 2 * p->heap_pages), heap.rows);
 	seen = select_heap_cost(&heap, total - index, rows, &report.selectivity);
 
 	brin_pages = brin_heap_pages(p, &heap);
-	if (p->rival.kind == RENCODER_RIVAL_BRIN && !another_is_narrower(p) &&
+	if (p->rival.kind == RENCODER_RIVAL_BRIN && !another_is_narrower(p, &heap, index) &&
 		total - seen > p->rival.index / DEARER &&
 		total <= visited_heap_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
 		seen = select_heap_cost(&heap, total - p->rival.index / DEARER, heap.rows, &report.selectivity);
