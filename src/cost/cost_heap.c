@@ -27,7 +27,7 @@
 
 /*
  * Making the bitmap, for each page that is in it: measured.  A plain scan has none.  And for each
- * entry: part of what the rows cost, but spent before others are left out that an AND does without.
+ * entry, which counts as part of what rows cost, but an AND does not save it.
  */
 #define OPERATORS_PER_BITMAP_PAGE	20
 #define OPERATORS_PER_BITMAP_ENTRY	10
@@ -40,10 +40,11 @@
 
 /*
  * A plain scan does not read ahead, which costs so much more for pages of the table, and fetches rows
- * one by one, not those of a page together: in cpu_tuple_cost.  Measured.
+ * one by one, not those of a page together: in cpu_tuple_cost.  Measured.  In order it is less.
  */
 #define NOT_READ_AHEAD			0.1
-#define ONE_BY_ONE_TUPLES		0.25
+#define ONE_BY_ONE_TUPLES		1
+#define IN_ORDER_TUPLES			0.25
 
 /* By so many times an index is dearer than another one, whatever was rounded. */
 #define DEARER					1.02
@@ -304,12 +305,12 @@ select_heap_rows(const HeapCosts *heap, double rows, Selectivity *selectivity)
 	return heap_cost(heap, heap_pages_of_rows(heap, rows), rows);
 }
 
-/* The same, choosing as many rows as cost "target"; at most so many. */
+/* The same, choosing as many rows as cost "target": at least so many, unless these cost more, at most so many. */
 static Cost
-select_heap_cost(const HeapCosts *heap, Cost target, double most, Selectivity *selectivity)
+select_heap_cost(const HeapCosts *heap, Cost target, double least, double most, Selectivity *selectivity)
 {
-	double		low = 0;
-	double		high = most;
+	double		low = select_heap_rows(heap, least, selectivity) <= target ? least : 0;
+	double		high = low > 0 ? most : least;
 
 	for (int i = 0; i < 50 && high - low > 1e-5 * high; i++)
 	{
@@ -538,7 +539,7 @@ report_in_order(const RencoderCostPath *p, const HeapCosts *heap, RencoderCostRe
 	}
 	search += visited * heap->random_page_cost +
 		Max(p->heap_rows - p->runs.uncovered * rencoder_cost_rows_per_page(p), rows) *
-		(heap->cpu_per_row + ONE_BY_ONE_TUPLES * cpu_tuple_cost) +
+		(heap->cpu_per_row + IN_ORDER_TUPLES * cpu_tuple_cost) +
 		rows * log2(rows + 1) * cpu_operator_cost;
 	report->selectivity = Min(rows / heap->rows, 1);
 	report->correlation = p->column[0].correlation;
@@ -554,9 +555,11 @@ rencoder_cost_report(const RencoderCostPath *p)
 	RencoderCostReport report = {0};
 	HeapCosts	heap;
 	double		brin_pages;
-	double		rows;
+	double		least;
+	double		most;
 	Cost		search;
 	Cost		index;
+	Cost		entries;
 	Cost		total;
 	Cost		seen;
 
@@ -582,15 +585,22 @@ rencoder_cost_report(const RencoderCostPath *p)
 	 * it.
 	 */
 	total = index + visited_heap_cost(&heap, p->heap_pages, p->heap_rows, p->heap_places);
-	index = Min(index + p->run_entries * OPERATORS_PER_BITMAP_ENTRY * cpu_operator_cost, total);
-	rows = heap_cost_may_be_shared(p) ? heap.rows : Min(Max(p->rows, 2 * p->heap_pages), heap.rows);
-	seen = select_heap_cost(&heap, total - index, rows, &report.selectivity);
+	least = Min(p->rows, heap.rows);
+	most = heap_cost_may_be_shared(p) ? heap.rows : Min(Max(least, 2 * p->heap_pages), heap.rows);
+	entries = p->run_entries * OPERATORS_PER_BITMAP_ENTRY * cpu_operator_cost;
+	seen = select_heap_rows(&heap, least, &report.selectivity);
+	if (seen <= total - index)
+	{
+		index += entries;
+		total = Max(total, index + seen);
+	}
+	seen = select_heap_cost(&heap, total - index, least, most, &report.selectivity);
 
 	brin_pages = brin_heap_pages(p, &heap);
 	if (p->rival.kind == RENCODER_RIVAL_BRIN && !another_is_narrower(p, &heap, index) &&
 		total - seen > p->rival.index / DEARER &&
 		total <= visited_heap_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
-		seen = select_heap_cost(&heap, total - p->rival.index / DEARER, heap.rows, &report.selectivity);
+		seen = select_heap_cost(&heap, total - p->rival.index / DEARER, least, heap.rows, &report.selectivity);
 
 	/*
 	 * This selectivity stands for pages, wherever they are.  Of an index-only
