@@ -297,11 +297,11 @@ index_pages_cost(const RencoderCostPath *p)
 	return pages * random_page_cost + listed_pages * seq_page_cost + begin_cost(p);
 }
 
-/* What the planner makes of so many rows. */
+/* What the planner makes of so many rows.  Of a path for all it would make no bitmap, if it has an order. */
 static Cost
 select_heap_rows(const HeapCosts *heap, double rows, Selectivity *selectivity)
 {
-	*selectivity = rows / heap->rows;
+	*selectivity = Min(rows / heap->rows, 0.999999);
 	return heap_cost(heap, heap_pages_of_rows(heap, rows), rows);
 }
 
