@@ -30,7 +30,7 @@
  * entry, which counts as part of what rows cost, but an AND does not save it.
  */
 #define OPERATORS_PER_BITMAP_PAGE	20
-#define OPERATORS_PER_BITMAP_ENTRY	10
+#define OPERATORS_PER_BITMAP_ENTRY	8
 
 /*
  * Rows that are to be checked are fetched one by one and their conditions evaluated
@@ -310,7 +310,7 @@ static Cost
 select_heap_cost(const HeapCosts *heap, Cost target, double least, double most, Selectivity *selectivity)
 {
 	double		low = select_heap_rows(heap, least, selectivity) <= target ? least : 0;
-	double		high = low > 0 ? most : least;
+	double		high = most;
 
 	for (int i = 0; i < 50 && high - low > 1e-5 * high; i++)
 	{
@@ -458,7 +458,7 @@ plain_more_cost(const RencoderCostPath *p, const HeapCosts *heap, Cost search)
 
 /*
  * Is there another one of our indexes for a clause that leaves so few pages that reading this index, too,
- * would cost half of what it may save, or more?  Not where both stand in one OR.
+ * would cost a third of what it may save, or more?  Not where both stand in one OR.
  */
 static bool
 another_is_narrower(const RencoderCostPath *p, const HeapCosts *heap, Cost index)
@@ -474,7 +474,7 @@ another_is_narrower(const RencoderCostPath *p, const HeapCosts *heap, Cost index
 		double		rows = clause->norm_selec * rel->tuples;
 		Bitmapset  *columns = NULL;
 
-		if (rows < 0 || rows >= p->rows || heap_pages_of_rows(heap, rows) * heap->seq_page_cost > 2 * index)
+		if (rows < 0 || rows >= p->rows || heap_pages_of_rows(heap, rows) * heap->seq_page_cost > 3 * index)
 			continue;
 		pull_varattnos((Node *) clause->clause, rel->relid, &columns);
 		if (!bms_is_member(own, columns))
