@@ -268,14 +268,15 @@ SELECT * FROM st_counts('t_grow', $$few = 'https://www.example.com/7'$$,
 	$$few > 'https://www.example.com/8' AND v < 'https://www.example.com/1'$$);
 SELECT rencoder_index_check('t_grow_v', true);
 
--- Workers.
+-- Workers, of a condition with many rows.
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
 SELECT st_planner(true) \g /dev/null
-EXPLAIN (COSTS OFF) SELECT count(*) FROM t_grow WHERE few LIKE 'https://www.example.com/7%';
-SELECT count(*) FROM t_grow WHERE few LIKE 'https://www.example.com/7%';
+ANALYZE t_grow;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM t_grow WHERE few LIKE 'https://www.example.com/1%';
+SELECT count(*) FROM t_grow WHERE few LIKE 'https://www.example.com/1%';
 
 SET client_min_messages = error;
 DROP SCHEMA strings_random CASCADE;

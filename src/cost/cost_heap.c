@@ -596,10 +596,13 @@ rencoder_cost_report(const RencoderCostPath *p)
 	}
 	seen = select_heap_cost(&heap, total - index, least, most, &report.selectivity);
 
+	/* A better one takes more pages for its own than it visits: ours are dearer. */
 	brin_pages = brin_heap_pages(p, &heap);
-	if (p->rival.kind == RENCODER_RIVAL_BRIN && !another_is_narrower(p, &heap, index) &&
-		total - seen > p->rival.index / DEARER &&
-		total <= visited_heap_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
+	if (p->rival.kind == RENCODER_RIVAL_BRIN &&
+		total > visited_heap_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
+		seen = 0;
+	else if (p->rival.kind == RENCODER_RIVAL_BRIN && total - seen > p->rival.index / DEARER &&
+			 !another_is_narrower(p, &heap, index))
 		seen = select_heap_cost(&heap, total - p->rival.index / DEARER, least, heap.rows, &report.selectivity);
 
 	/*
