@@ -25,7 +25,7 @@
  */
 #define COST_NEVER		1.0e30
 
-/* To make a key of a value of a list, and to look for it, costs such a part of a page. */
+/* Values of a list whose keys take as long to make as a page to read. */
 #define VALUES_PER_PAGE	10
 
 /* A condition with so many times the rows of another one on the index decides nothing. */

@@ -242,6 +242,9 @@ rencoder_cost_clauses(RencoderCostPath *p)
 	}
 	if (p->composite)
 		join_columns(p);
+	p->searches = 1;
+	for (int col = 0; col < p->ncolumns; col++)
+		p->searches *= p->column[col].elements;
 }
 
 double

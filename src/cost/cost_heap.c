@@ -162,7 +162,7 @@ look_at_brin(const RencoderCostPath *p, const IndexOptInfo *brin, RencoderRival 
 static void
 look_at_exact(const RencoderCostPath *p, const IndexOptInfo *exact, RencoderRival *rival)
 {
-	double		searches = 1;
+	double		searches = p->searches;
 	double		rows;
 	double		pages;
 	double		random_page_cost;
@@ -173,8 +173,6 @@ look_at_exact(const RencoderCostPath *p, const IndexOptInfo *exact, RencoderRiva
 	rival->correlation = exact->relam != BTREE_AM_OID ? 0 : exact->nkeycolumns > 1 ? 0.75 : 1;
 	if (p->root->total_table_pages + exact->pages > effective_cache_size)
 		return;
-	for (int col = 0; col < p->ncolumns; col++)
-		searches *= p->column[col].elements;
 	rows = Max(rint(p->rows / searches), 1);
 	pages = searches * ceil(rows * exact->pages / Max(exact->tuples, 1));
 	if (searches * p->loop_count > 1)
@@ -248,22 +246,6 @@ rencoder_cost_find_rival(RencoderCostPath *p)
 }
 
 /*
- * Heap pages that BRIN is going to visit: all, as far as the column is not
- * ordered.  (Its own estimate divides by the correlation, so that the little
- * that any sample of a random column has makes it hopeful.)  At both ends of
- * what it has to visit it visits half a range in vain, on average.  What came
- * since VACUUM it has not summarized either.  All these pages lie in one piece.
- */
-static double
-brin_heap_pages(const RencoderCostPath *p, const HeapCosts *heap)
-{
-	double		ordered = p->correlation * p->correlation;
-	double		share = 1 - ordered * (1 - p->rows / heap->rows);
-
-	return Min(heap->pages, heap->pages * share + p->rival.range_pages + p->runs.uncovered);
-}
-
-/*
  * The pages that every scan begins with are in memory, as btree has it for its upper pages: they are
  * work, and so is the first leaf of each descent.  Rescans have copies of all but that leaf.
  */
@@ -297,7 +279,7 @@ index_pages_cost(const RencoderCostPath *p)
 	return pages * random_page_cost + listed_pages * seq_page_cost + begin_cost(p);
 }
 
-/* What the planner makes of so many rows.  Of a path for all it would make no bitmap, if it has an order. */
+/* What the planner makes of so many rows.  It makes no bitmap of a path in order that has all. */
 static Cost
 select_heap_rows(const HeapCosts *heap, double rows, Selectivity *selectivity)
 {
@@ -305,7 +287,7 @@ select_heap_rows(const HeapCosts *heap, double rows, Selectivity *selectivity)
 	return heap_cost(heap, heap_pages_of_rows(heap, rows), rows);
 }
 
-/* The same, choosing as many rows as cost "target": at least so many, unless these cost more, at most so many. */
+/* The same of as many rows as cost "target"; at least so many, unless these cost more. */
 static Cost
 select_heap_cost(const HeapCosts *heap, Cost target, double least, double most, Selectivity *selectivity)
 {
@@ -336,6 +318,23 @@ visited_heap_cost(const HeapCosts *heap, double pages, double rows, double place
 	return cost + rows * RECHECK_TUPLES * cpu_tuple_cost;
 }
 
+/*
+ * Is a scan that costs so much dearer than one of the BRIN index?  That is going to visit all pages, as
+ * far as the column is not ordered.  (Its own estimate divides by the correlation, so that the little
+ * that any sample of a random column has makes it hopeful.)  At both ends of what it has to visit it
+ * visits half a range in vain, on average.  What came since VACUUM it has not summarized either.  All
+ * these pages lie in one piece.
+ */
+static bool
+brin_is_better(const RencoderCostPath *p, const HeapCosts *heap, Cost total)
+{
+	double		ordered = p->correlation * p->correlation;
+	double		share = 1 - ordered * (1 - p->rows / heap->rows);
+	double		pages = Min(heap->pages, heap->pages * share + p->rival.range_pages + p->runs.uncovered);
+
+	return total > visited_heap_cost(heap, pages, pages / heap->pages * heap->rows, 1);
+}
+
 /* Is the planner going to consider workers that share the heap pages? */
 static bool
 heap_cost_may_be_shared(const RencoderCostPath *p)
@@ -357,16 +356,12 @@ first_search_cost(const RencoderCostPath *p, Cost search)
 {
 	Cost		begin = begin_cost(p);
 	int			asked = 0;
-	double		elements = 1;
 
 	for (int col = 0; col < p->ncolumns; col++)
-	{
 		asked += p->column[col].quals != NIL;
-		elements *= p->column[col].elements;
-	}
 	if ((asked > 1 && p->searched != 1) || p->run_entries == 0)
 		return search;
-	if (elements <= 1)
+	if (p->searches <= 1)
 		search -= index_pages_cost(p) - begin;
 	return begin + (search - begin) * Min(RENCODER_PLAIN_FIRST_ENTRIES / p->run_entries, 1);
 }
@@ -457,36 +452,35 @@ plain_more_cost(const RencoderCostPath *p, const HeapCosts *heap, Cost search)
 }
 
 /*
- * Is there another one of our indexes for a clause that leaves so few pages that reading this index, too,
- * would cost a third of what it may save, or more?  Not where both stand in one OR.
+ * Has another one of our indexes a clause that leaves so few pages that reading this one, too, would
+ * cost a third of what it may save, or more?  Not where both stand in one OR.
  */
 static bool
 another_is_narrower(const RencoderCostPath *p, const HeapCosts *heap, Cost index)
 {
 	const RelOptInfo *rel = p->index->rel;
-	int			own = p->index->indexkeys[0] - FirstLowInvalidHeapAttributeNumber;
-	Bitmapset  *asked = NULL;
 	ListCell   *lc;
+	ListCell   *lc2;
 
 	foreach(lc, rel->baserestrictinfo)
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
 		double		rows = clause->norm_selec * rel->tuples;
-		Bitmapset  *columns = NULL;
+		Bitmapset  *asked = NULL;
 
 		if (rows < 0 || rows >= p->rows || heap_pages_of_rows(heap, rows) * heap->seq_page_cost > 3 * index)
 			continue;
-		pull_varattnos((Node *) clause->clause, rel->relid, &columns);
-		if (!bms_is_member(own, columns))
-			asked = bms_join(asked, columns);
-	}
-	foreach(lc, rel->indexlist)
-	{
-		const IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
+		pull_varattnos((Node *) clause->clause, rel->relid, &asked);
+		if (bms_is_member(p->index->indexkeys[0] - FirstLowInvalidHeapAttributeNumber, asked))
+			continue;
+		foreach(lc2, rel->indexlist)
+		{
+			const IndexOptInfo *other = lfirst_node(IndexOptInfo, lc2);
 
-		if (other->relam == p->index->relam &&
-			bms_is_member(other->indexkeys[0] - FirstLowInvalidHeapAttributeNumber, asked))
-			return true;
+			if (other->relam == p->index->relam &&
+				bms_is_member(other->indexkeys[0] - FirstLowInvalidHeapAttributeNumber, asked))
+				return true;
+		}
 	}
 	return false;
 }
@@ -554,7 +548,6 @@ rencoder_cost_report(const RencoderCostPath *p)
 {
 	RencoderCostReport report = {0};
 	HeapCosts	heap;
-	double		brin_pages;
 	double		least;
 	double		most;
 	Cost		search;
@@ -579,11 +572,7 @@ rencoder_cost_report(const RencoderCostPath *p)
 		return report;
 	}
 
-	/*
-	 * As many rows as cost what the heap does, up to those that satisfy the
-	 * clauses, or fill the pages: the planner takes two in a page for all of
-	 * it.
-	 */
+	/* As many rows as cost what the heap does, at most two a page: README.md. */
 	total = index + visited_heap_cost(&heap, p->heap_pages, p->heap_rows, p->heap_places);
 	least = Min(p->rows, heap.rows);
 	most = heap_cost_may_be_shared(p) ? heap.rows : Min(Max(least, 2 * p->heap_pages), heap.rows);
@@ -596,10 +585,8 @@ rencoder_cost_report(const RencoderCostPath *p)
 	}
 	seen = select_heap_cost(&heap, total - index, least, most, &report.selectivity);
 
-	/* A better one takes more pages for its own than it visits: ours are dearer. */
-	brin_pages = brin_heap_pages(p, &heap);
-	if (p->rival.kind == RENCODER_RIVAL_BRIN &&
-		total > visited_heap_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
+	/* It takes its pages to be more than they are. */
+	if (p->rival.kind == RENCODER_RIVAL_BRIN && brin_is_better(p, &heap, total))
 		seen = 0;
 	else if (p->rival.kind == RENCODER_RIVAL_BRIN && total - seen > p->rival.index / DEARER &&
 			 !another_is_narrower(p, &heap, index))

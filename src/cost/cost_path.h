@@ -66,6 +66,7 @@ typedef struct RencoderCostPath
 	RencoderCostColumn *part;	/* the index's columns, */
 	int			ncolumns;		/* and those of keys, */
 	RencoderCostColumn *column; /* one if they are composite */
+	double		searches;		/* for values of lists, of all columns */
 	ScanKeyData *keys;			/* clauses with known bounds; some elements of
 								 * arrays */
 	int			nkeys;
