@@ -46,7 +46,7 @@
 #define ONE_BY_ONE_TUPLES		1
 #define IN_ORDER_TUPLES			0.25
 
-/* By so many times an index is dearer than another one, whatever was rounded. */
+/* So many times dearer an index is than another one, whatever was rounded. */
 #define DEARER					1.02
 
 /* Heap as cost_bitmap_heap_scan() sees it. */
@@ -98,9 +98,8 @@ heap_cost(const HeapCosts *heap, double pages, double rows)
 }
 
 /*
- * Could "other" answer all the clauses too?  Of BRIN that is taken for granted, and of btree where
- * what is asked for is known: the planner derives operators that they have, as those of text from
- * LIKE.
+ * Could "other" answer all the clauses too?  Of BRIN that is taken for granted, and of btree where what
+ * is asked for is known: the planner derives operators that they have, as those of text from LIKE.
  */
 static bool
 answers_clauses(const RencoderCostPath *p, const IndexOptInfo *other)
@@ -155,14 +154,12 @@ look_at_brin(const RencoderCostPath *p, const IndexOptInfo *brin, RencoderRival 
 
 /*
  * What an exact index reports for itself, about: as btree does.  0 if it is not in memory with its
- * table: there the smaller index may be the faster one.  Else the exact one is, which reads fewer
- * pages and checks no rows in vain.  Page costs do not say so, since ours are fewer if many are
- * read.
+ * table: there the smaller index may be the faster one.  Else the exact one is, which reads fewer pages
+ * and checks no rows in vain.  Page costs do not say so, since ours are fewer if many are read.
  */
 static void
 look_at_exact(const RencoderCostPath *p, const IndexOptInfo *exact, RencoderRival *rival)
 {
-	double		searches = p->searches;
 	double		rows;
 	double		pages;
 	double		random_page_cost;
@@ -173,16 +170,16 @@ look_at_exact(const RencoderCostPath *p, const IndexOptInfo *exact, RencoderRiva
 	rival->correlation = exact->relam != BTREE_AM_OID ? 0 : exact->nkeycolumns > 1 ? 0.75 : 1;
 	if (p->root->total_table_pages + exact->pages > effective_cache_size)
 		return;
-	rows = Max(rint(p->rows / searches), 1);
-	pages = searches * ceil(rows * exact->pages / Max(exact->tuples, 1));
-	if (searches * p->loop_count > 1)
+	rows = Max(rint(p->rows / p->searches), 1);
+	pages = p->searches * ceil(rows * exact->pages / Max(exact->tuples, 1));
+	if (p->searches * p->loop_count > 1)
 		pages = index_pages_fetched(pages * p->loop_count, exact->pages, exact->pages,
 									p->root) / p->loop_count;
 	get_tablespace_page_costs(exact->reltablespace, &random_page_cost, NULL);
 	rival->startup = (ceil(log2(Max(exact->tuples, 2))) +
 					  (Max(exact->tree_height, 0) + 1) * OPERATORS_PER_PAGE) * cpu_operator_cost;
-	rival->index = pages * random_page_cost + searches * rival->startup +
-		searches * rows * (cpu_index_tuple_cost + list_length(p->quals) * cpu_operator_cost);
+	rival->index = pages * random_page_cost + p->searches * rival->startup +
+		p->searches * rows * (cpu_index_tuple_cost + list_length(p->quals) * cpu_operator_cost);
 }
 
 /* The smallest BRIN index that could answer the clauses, and the smallest exact one, or NULL. */
@@ -519,18 +516,16 @@ report_in_order(const RencoderCostPath *p, const HeapCosts *heap, RencoderCostRe
 	double		rows = clamp_row_est(p->rows);
 	double		slice = Min(RENCODER_ORDERED_FIRST_ENTRIES / rows, 1);
 	double		tail = p->runs.uncovered / Max(p->loop_count, 1);
-	double		visited = Max(p->heap_pages - p->runs.uncovered - heap_pages_of_rows(heap, rows), 0);
+	double		visited = p->path->indexclauses == NIL ? 0 :
+		Max(p->heap_pages - p->runs.uncovered - heap_pages_of_rows(heap, rows), 0);
 	Cost		begin = begin_cost(p) + tail * heap->seq_page_cost +
 		p->runs.uncovered * rencoder_cost_rows_per_page(p) * cpu_operator_cost +
 		tail * rencoder_cost_rows_per_page(p) * cpu_tuple_cost;
 	Cost		search = index_pages_cost(p) - begin_cost(p) + p->run_entries * cpu_index_tuple_cost;
 
 	if (p->path->indexclauses == NIL)
-	{
 		search += p->runs.column[0].leaves * heap->random_page_cost +
 			p->runs.column[0].entries * cpu_index_tuple_cost;
-		visited = 0;
-	}
 	search += visited * heap->random_page_cost +
 		Max(p->heap_rows - p->runs.uncovered * rencoder_cost_rows_per_page(p), rows) *
 		(heap->cpu_per_row + IN_ORDER_TUPLES * cpu_tuple_cost) +
@@ -552,7 +547,6 @@ rencoder_cost_report(const RencoderCostPath *p)
 	double		most;
 	Cost		search;
 	Cost		index;
-	Cost		entries;
 	Cost		total;
 	Cost		seen;
 
@@ -576,11 +570,10 @@ rencoder_cost_report(const RencoderCostPath *p)
 	total = index + visited_heap_cost(&heap, p->heap_pages, p->heap_rows, p->heap_places);
 	least = Min(p->rows, heap.rows);
 	most = heap_cost_may_be_shared(p) ? heap.rows : Min(Max(least, 2 * p->heap_pages), heap.rows);
-	entries = p->run_entries * OPERATORS_PER_BITMAP_ENTRY * cpu_operator_cost;
 	seen = select_heap_rows(&heap, least, &report.selectivity);
 	if (seen <= total - index)
 	{
-		index += entries;
+		index += p->run_entries * OPERATORS_PER_BITMAP_ENTRY * cpu_operator_cost;
 		total = Max(total, index + seen);
 	}
 	seen = select_heap_cost(&heap, total - index, least, most, &report.selectivity);
@@ -593,10 +586,8 @@ rencoder_cost_report(const RencoderCostPath *p)
 		seen = select_heap_cost(&heap, total - p->rival.index / DEARER, least, heap.rows, &report.selectivity);
 
 	/*
-	 * This selectivity stands for pages, wherever they are.  Of an index-only
-	 * scan, which asks for no column, the planner takes pages that are all
-	 * visible for spared.  They are not (plain_scan.h), so all is cost of the
-	 * index.
+	 * Of an index-only scan, which asks for no column, the planner takes pages
+	 * that are all visible for spared.  They are not (plain_scan.h).
 	 */
 	if (p->path->path.pathtype == T_IndexOnlyScan)
 		seen = select_heap_rows(&heap, 1, &report.selectivity);
