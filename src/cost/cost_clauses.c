@@ -47,13 +47,12 @@ add_comparison_clause(RencoderCostPath *p, int col, Node *indexed, Oid opno, int
 	return true;
 }
 
-/* Does a comparison bound the keys from one side only? */
+/* Does a comparison bound the keys from below only, or from above only? */
 static bool
-clause_is_one_sided(int strategy)
+clause_is_lower_bound(int strategy)
 {
-	return (strategy < BTEqualStrategyNumber) || (strategy == BTGreaterEqualStrategyNumber) ||
-		(strategy == BTGreaterStrategyNumber) ||
-		(strategy >= RENCODER_STRATEGY_PATTERN_LT && strategy <= RENCODER_STRATEGY_PATTERN_GT);
+	return strategy == BTGreaterEqualStrategyNumber || strategy == BTGreaterStrategyNumber ||
+		strategy == RENCODER_STRATEGY_PATTERN_GE || strategy == RENCODER_STRATEGY_PATTERN_GT;
 }
 
 static bool
@@ -76,8 +75,8 @@ add_operator_clause(RencoderCostPath *p, int col, const OpExpr *op)
 		return false;
 	if (strategy != BTEqualStrategyNumber)
 		column->range = true;
-	column->lower |= !clause_is_one_sided(strategy) || !clause_is_upper_bound(strategy);
-	column->upper |= !clause_is_one_sided(strategy) || clause_is_upper_bound(strategy);
+	column->lower |= !clause_is_upper_bound(strategy);
+	column->upper |= !clause_is_lower_bound(strategy);
 
 	value = estimate_expression_value(p->root, lsecond(op->args));
 	if (!IsA(value, Const))

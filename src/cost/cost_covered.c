@@ -233,23 +233,17 @@ rencoder_cost_matrices(RencoderCostPath *p)
 	{
 		const RencoderCostColumn *column = &p->column[col];
 		double		rows;
-		double		scattered;
-		double		together;
 		double		matching;
+
+		/* One bound is compared with those of blocks only. */
+		bool		of_blocks = column->lower != column->upper;
 
 		if (column->quals == NIL || !(column->keys || column->nulls))
 			continue;
 		rows = rencoder_cost_column_rows(p, col) * share;
-		scattered = ranges * (1 - exp(-rows / ranges));
-		together = ceil(rows / Max(p->index->rel->tuples, 1) * ranges);
-
-		/* One bound is compared with those of blocks only. */
-		if (column->lower != column->upper)
-		{
-			scattered = ranges;
-			together += BLOCK_RANGES / 2;
-		}
-		matching = rencoder_cost_interpolate(scattered, together, column->correlation);
+		matching = rencoder_cost_interpolate(of_blocks ? ranges : ranges * (1 - exp(-rows / ranges)),
+											 ceil(rows / Max(p->index->rel->tuples, 1) * ranges) +
+											 (of_blocks ? BLOCK_RANGES / 2 : 0), column->correlation);
 		if (column->keys && !column->all_keys)
 			matching += FALSE_RANGES * column->elements * (ranges - matching);
 		hit *= Min(matching / ranges, 1);

@@ -586,8 +586,8 @@ rencoder_cost_report(const RencoderCostPath *p)
 		seen = select_heap_cost(&heap, total - p->rival.index / DEARER, least, heap.rows, &report.selectivity);
 
 	/*
-	 * Of an index-only scan, which asks for no column, the planner takes pages
-	 * that are all visible for spared.  They are not (plain_scan.h).
+	 * Of an index-only scan, which asks for no column, the planner takes
+	 * pages that are all visible for spared.  They are not (plain_scan.h).
 	 */
 	if (p->path->path.pathtype == T_IndexOnlyScan)
 		seen = select_heap_rows(&heap, 1, &report.selectivity);
