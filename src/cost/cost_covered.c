@@ -213,6 +213,9 @@ rencoder_cost_covered(RencoderCostPath *p)
 /* Ranges that pass a filter in vain, for each value: measured, of random ones a fifth. */
 #define FALSE_RANGES	0.0005
 
+/* So many times the ranges that have rows of an interval pass it: measured. */
+#define INTERVAL_RANGES	4
+
 /* Ranges of a block, and pages that are read of one: what says of it, and windows. */
 #define BLOCK_RANGES	128
 #define BLOCK_PAGES		2
@@ -240,7 +243,8 @@ rencoder_cost_matrices(RencoderCostPath *p)
 
 		if (column->quals == NIL || !(column->keys || column->nulls))
 			continue;
-		rows = rencoder_cost_column_rows(p, col) * share;
+		rows = rencoder_cost_column_rows(p, col) * share *
+			(column->range && !of_blocks ? INTERVAL_RANGES : 1);
 		matching = rencoder_cost_interpolate(of_blocks ? ranges : ranges * (1 - exp(-rows / ranges)),
 											 ceil(rows / Max(p->index->rel->tuples, 1) * ranges) +
 											 (of_blocks ? BLOCK_RANGES / 2 : 0), column->correlation);
