@@ -1,5 +1,5 @@
 -- rencoder_index_stats(): what scans have read.  rencoder_replay_query_samples(): what they find
--- in vain.  Beside what a test counts.
+-- in vain.  Beside what a test counts; and WAL of maintenance.
 SET client_min_messages = warning;
 SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
@@ -130,11 +130,57 @@ END $$;
 SELECT scans FROM rencoder_index_stats('st_v');
 SELECT rencoder_index_check('st_v', true), rencoder_index_check('st_w', true);
 
+-- WAL of maintenance: none of CREATE INDEX, of inserts and of scans; of rencoder_compact() exactly what
+-- EXPLAIN says of the statement; of rencoder_maintain_index(), which closes the pending list besides,
+-- a record of a page or two less.
+CREATE FUNCTION st_wal(query text, OUT counted int8, OUT told int8) LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+	before int8 := (SELECT maintenance_wal FROM rencoder_index_stats('st_wal_v'));
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, WAL, FORMAT json) ' || query INTO plan;
+	counted := (SELECT maintenance_wal FROM rencoder_index_stats('st_wal_v')) - before;
+	told := plan -> 0 -> 'Plan' ->> 'WAL Bytes';
+END $$;
+CREATE TABLE st_wal WITH (autovacuum_enabled = off) AS SELECT id, v, filler FROM st;
+CREATE INDEX st_wal_v ON st_wal USING rencoder (v) WITH (autosummarize = off);
+SELECT maintenance_wal FROM rencoder_index_stats('st_wal_v');
+SELECT counted, told > 100000 AS told
+FROM st_wal('INSERT INTO st_wal SELECT id, v + 1, filler FROM st WHERE id <= 20000');
+SELECT counted FROM st_wal('SELECT count(id) FROM st_wal WHERE v = 2654435761');
+SELECT counted BETWEEN 30000 AND told AS counted, told - counted < 2 * 8300 AS nearly_all
+FROM st_wal('SELECT rencoder_maintain_index(''st_wal_v'')');
+SELECT counted, told FROM st_wal('SELECT rencoder_maintain_index(''st_wal_v'')');
+-- Deltas of late rows, which come to pages that a run has.
+DELETE FROM st_wal WHERE id % 7 = 0;
+VACUUM (INDEX_CLEANUP off) st_wal;
+INSERT INTO st_wal SELECT id, v + 2, NULL FROM st WHERE id <= 2000;
+SELECT counted > 10000 AND counted <= told AS counted, told - counted < 2 * 8300 AS nearly_all
+FROM st_wal('SELECT rencoder_maintain_index(''st_wal_v'')');
+SELECT counted > 60000 AS counted, counted = told AS exactly
+FROM st_wal('SELECT rencoder_compact(''st_wal_v'')');
+SELECT s.maintenance_wal > 100000 AS wal,
+	v.maintenance_wal = s.maintenance_wal AS as_the_view
+FROM rencoder_index_stats('st_wal_v') s, rencoder_stat_indexes v WHERE v.indexrelname = 'st_wal_v';
+SELECT rencoder_index_stats_reset('st_wal_v');
+SELECT maintenance_wal FROM rencoder_index_stats('st_wal_v');
+-- VACUUM counts, in parallel, too.
+CREATE INDEX st_wal_id ON st_wal USING rencoder (id) WITH (autosummarize = off);
+SET min_parallel_index_scan_size = 0;
+SET max_parallel_maintenance_workers = 2;
+INSERT INTO st_wal SELECT id, v + 3, filler FROM st WHERE id <= 9000;
+VACUUM (PARALLEL 2) st_wal;
+SELECT indexrelname, maintenance_wal > 20000 AS wal FROM rencoder_stat_indexes
+WHERE relname = 'st_wal' ORDER BY 1;
+SET max_parallel_maintenance_workers = 0;
+RESET min_parallel_index_scan_size;
+SELECT rencoder_index_check('st_wal_v', true);
+
 -- Small tables have no page for it until somebody asks for one.
 CREATE TABLE st_small AS SELECT i AS v FROM generate_series(1, 1000) i;
 CREATE INDEX st_small_v ON st_small USING rencoder (v);
 SELECT count(v) FROM st_small WHERE v = 5;
-SELECT scans, since FROM rencoder_index_stats('st_small_v');
+SELECT scans, since, maintenance_wal FROM rencoder_index_stats('st_small_v');
 SELECT rencoder_index_stats_reset('st_small_v');
 SET enable_seqscan = off;
 SELECT count(v) FROM st_small WHERE v = 5;
@@ -223,6 +269,6 @@ FROM rencoder_replay_query_samples('sr_p', 2);
 SET ROLE regress_rencoder_stats;
 SELECT * FROM rencoder_replay_query_samples('sr_p');
 RESET ROLE;
-DROP TABLE st, st_small, st_keys, st_expected, sr;
-DROP FUNCTION st_ask, st_differs, st_same, sr_pages;
+DROP TABLE st, st_small, st_wal, st_keys, st_expected, sr;
+DROP FUNCTION st_wal, st_ask, st_differs, st_same, sr_pages;
 DROP ROLE regress_rencoder_stats;

@@ -1186,19 +1186,20 @@ CREATE FUNCTION rencoder_index_stats(
 	OUT since timestamptz,
 	OUT size bigint,
 	OUT runs integer,
-	OUT pending_pages bigint)
+	OUT pending_pages bigint,
+	OUT maintenance_wal bigint)
 RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_index_stats(regclass, boolean) IS
-	'what scans of an index have read and skipped (owner, readers of the table, pg_stat_scan_tables)';
+	'what scans of an index have read and skipped, and bytes of WAL of its maintenance (owner, readers of the table, pg_stat_scan_tables)';
 
 CREATE FUNCTION rencoder_index_stats_reset(index regclass)
 RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_index_stats_reset(regclass) IS
-	'begins to count the scans of an index, or begins anew (owner)';
+	'begins to count the scans of an index and the WAL of its maintenance, or begins anew (owner)';
 
 -- A whole database
 
@@ -1792,7 +1793,7 @@ COMMENT ON FUNCTION rencoder_advise(regnamespace) IS
 CREATE VIEW rencoder_stat_indexes AS
 SELECT i.relid, i.indexrelid, i.schemaname, i.relname, i.indexrelname,
 	s.size, s.scans, s.table_pages, s.pages, s.index_pages,
-	s.predicted_false_pages, s.since, s.runs, s.pending_pages
+	s.predicted_false_pages, s.since, s.runs, s.pending_pages, s.maintenance_wal
 -- OFFSET 0: nothing is asked of an index that the function would refuse.
 FROM (SELECT t.oid AS relid, c.oid AS indexrelid, n.nspname AS schemaname, t.relname,
 		c.relname AS indexrelname
@@ -1809,7 +1810,7 @@ FROM (SELECT t.oid AS relid, c.oid AS indexrelid, n.nspname AS schemaname, t.rel
 	LATERAL rencoder_index_stats(i.indexrelid::regclass, false) AS s;
 GRANT SELECT ON rencoder_stat_indexes TO PUBLIC;
 COMMENT ON VIEW rencoder_stat_indexes IS
-	'each rencoder index that the reader may inspect: its size, and what scans have read and skipped';
+	'each rencoder index that the reader may inspect: its size, what scans have read and skipped, and WAL of maintenance';
 
 CREATE FUNCTION rencoder_maintainable(relation regclass, is_index boolean)
 RETURNS boolean

@@ -16,6 +16,7 @@
 #include "make/stale_nulls.h"
 #include "store/pending.h"
 #include "store/run_pages.h"
+#include "store/stats_page.h"
 #include "table/coder_columns.h"
 
 /*
@@ -349,7 +350,7 @@ clean_up_to_end(const Look *look)
 {
 	rencoder_meta_lock_maintainer(look->index);
 	clean_up(look->index, look->nblocks);
-	rencoder_meta_unlock_maintainer(look->index);
+	rencoder_stats_unlock_maintainer(look->index);
 }
 
 /* False: somebody else has the lock, and is not waited for. */
@@ -392,7 +393,7 @@ make_one(Look *look, Relation heap, Chooser chooser, bool gives_way)
 		choice.to = RENCODER_NO_FRONTIER;
 	if (choice.to != choice.from && choice.from <= look->catalog.frontier)
 		result = rencoder_make_run(index, heap, choice.from, choice.to, cut, gives_way);
-	rencoder_meta_unlock_maintainer(index);
+	rencoder_stats_unlock_maintainer(index);
 	return result;
 }
 
@@ -414,7 +415,7 @@ train_coders(const Look *look, Relation heap, double growth)
 		return;
 	rencoder_columns_train(heap, index, BuildIndexInfo(index), true,
 						   due || rencoder_columns_train_is_due(heap, index, growth), &coders);
-	rencoder_meta_unlock_maintainer(index);
+	rencoder_stats_unlock_maintainer(index);
 }
 
 /* Whoever asks says where the tail is to end. */
@@ -513,7 +514,7 @@ rencoder_choose_in_vacuum(Relation index, Relation heap, bool urgent)
 	}
 	rencoder_meta_lock_maintainer(index);
 	rencoder_pending_free_spares(index);
-	rencoder_meta_unlock_maintainer(index);
+	rencoder_stats_unlock_maintainer(index);
 }
 
 RencoderMade

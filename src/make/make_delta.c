@@ -21,6 +21,7 @@
 #include "make/run_sorter.h"
 #include "store/pending.h"
 #include "store/run_pages.h"
+#include "store/stats_page.h"
 
 /* Pages of a delta, beside the one that describes it, for each page of the pending list. */
 #define PENDING_PART	0.5
@@ -503,7 +504,7 @@ make_delta_locked(Relation index, double factor)
 {
 	rencoder_meta_lock_maintainer(index);
 	rencoder_make_delta(index, 1, PG_UINT32_MAX, factor);
-	rencoder_meta_unlock_maintainer(index);
+	rencoder_stats_unlock_maintainer(index);
 }
 
 void

@@ -189,6 +189,6 @@ rencoder_check_blocks(CheckState *state)
 	if (state->fault != NULL)
 		rencoder_page_corrupted(state->index, state->fault_blkno, state->fault);
 	if (primary)
-		rencoder_meta_unlock_maintainer(state->index);
+		(void) rencoder_meta_unlock_maintainer(state->index);
 	pfree(refs.from);
 }

@@ -1,6 +1,6 @@
 /*
  * sql_stats.c
- *		SQL functions that show and reset the counts of scans.
+ *		SQL functions that show and reset the counts of scans and of WAL.
  */
 #include "scan/scan_stats.h"
 
@@ -15,8 +15,8 @@
 PG_FUNCTION_INFO_V1(rencoder_index_stats);
 PG_FUNCTION_INFO_V1(rencoder_index_stats_reset);
 
-/* Of rencoder_index_stats(): counts, what is predicted, since when, size, runs, pending pages. */
-#define STATS_COLUMNS	(RENCODER_STATS_COUNTS + 5)
+/* Of rencoder_index_stats(): counts, what is predicted, since when, size, runs, pending pages, WAL. */
+#define STATS_COLUMNS	(RENCODER_STATS_COUNTS + 6)
 
 /* False pages that base runs expect of a query of the first column; false: there are none. */
 static bool
@@ -61,6 +61,8 @@ get_index_stats(Relation index, Datum *values, bool *nulls)
 	values[i++] = Int64GetDatum((int64) RelationGetNumberOfBlocks(index) * BLCKSZ);
 	values[i++] = Int32GetDatum(catalog->n);
 	values[i++] = Int64GetDatum((int64) rencoder_pending_pages(&catalog->pending));
+	nulls[i] = !kept;
+	values[i++] = Int64GetDatum(stats.wal);
 	pfree(catalog);
 	Assert(i == STATS_COLUMNS);
 }

@@ -4,10 +4,14 @@
  */
 #include "store/meta.h"
 
+#include "executor/instrument.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 
 #include "filter/renc_hash.h"
+
+/* Bytes of WAL that the session had written when it became a maintainer. */
+static uint64 wal_before;
 
 void
 rencoder_meta_create(Relation index, ForkNumber fork, int natts, uint32 pages_per_range,
@@ -168,6 +172,8 @@ acquire_maintainer(Relation index, bool wait, bool *held)
 	*held = result == LOCKACQUIRE_ALREADY_HELD;
 	if (*held)
 		LockRelease(&tag, ExclusiveLock, false);
+	else
+		wal_before = pgWalUsage.wal_bytes;
 	return result != LOCKACQUIRE_NOT_AVAIL;
 }
 
@@ -193,8 +199,11 @@ rencoder_meta_try_lock_maintainer(Relation index)
 	return acquire_maintainer(index, false, &held) && !held;
 }
 
-void
+uint64
 rencoder_meta_unlock_maintainer(Relation index)
 {
+	uint64		wal = pgWalUsage.wal_bytes - wal_before;
+
 	UnlockPage(index, RENCODER_META_BLKNO, ExclusiveLock);
+	return wal;
 }

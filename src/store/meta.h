@@ -148,12 +148,13 @@ extern Buffer rencoder_meta_lock(Relation index, int lockmode);
 
 /*
  * Maintainer lock (INV-6): one maintainer per index changes layout at a time.
- * A heavyweight lock on block 0, released at the end of transaction at last.
+ * A heavyweight lock on block 0, released at the end of transaction at last.  "unlock" returns how
+ * many bytes of WAL the session has written under it.
  * "try" does not wait, and refuses also if this session is the maintainer, which is an error else:
  * a maintainer within another one would take away what that one is making.
  */
 extern void rencoder_meta_lock_maintainer(Relation index);
 extern bool rencoder_meta_try_lock_maintainer(Relation index);
-extern void rencoder_meta_unlock_maintainer(Relation index);
+extern uint64 rencoder_meta_unlock_maintainer(Relation index);
 
 #endif							/* RENCODER_META_H */

@@ -216,7 +216,7 @@ rencoder_space_ensure_root(Relation index, uint16 page_id, uint32 npages)
 		return;
 	rencoder_meta_lock_maintainer(index);
 	(void) rencoder_space_make_root(index, page_id, npages, true);
-	rencoder_meta_unlock_maintainer(index);
+	(void) rencoder_meta_unlock_maintainer(index);
 }
 
 void

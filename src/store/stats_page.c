@@ -1,29 +1,36 @@
 /*
  * stats_page.c
- *		Counts of scans, kept in the index.
+ *		Counts of scans and of WAL, kept in the index.
  */
 #include "store/stats_page.h"
 
 #include "access/xlog.h"
 #include "utils/timestamp.h"
 
+#include "base/subtransaction.h"
+
+static uint32
+check_of_stats(const RencoderStats *stats)
+{
+	return rencoder_checksum(stats, offsetof(RencoderStats, check)) ^
+		(uint32) stats->wal ^ (uint32) (stats->wal >> 32);
+}
+
 /* What a page says; zeros if that is not valid. */
 static RencoderStats
 stats_of_page(Page page)
 {
-	const RencoderStatsPageData *data = RencoderPageGetStats(page);
+	const RencoderStats *stats = RencoderPageGetStats(page);
 	RencoderStats none = {0};
 
-	return data->check == rencoder_checksum(&data->stats, sizeof(data->stats)) ? data->stats : none;
+	return stats->check == check_of_stats(stats) ? *stats : none;
 }
 
 static void
 put_stats(Page page, const RencoderStats *stats)
 {
-	RencoderStatsPageData *data = RencoderPageGetStats(page);
-
-	data->stats = *stats;
-	data->check = rencoder_checksum(stats, sizeof(*stats));
+	*RencoderPageGetStats(page) = *stats;
+	RencoderPageGetStats(page)->check = check_of_stats(stats);
 }
 
 bool
@@ -55,9 +62,39 @@ rencoder_stats_add(Relation index, BlockNumber blkno, const RencoderStats *stats
 		sum.since = GetCurrentTimestamp();
 	for (int i = 0; i < RENCODER_STATS_COUNTS; i++)
 		sum.count[i] += stats->count[i];
+	sum.wal += stats->wal;
 	put_stats(BufferGetPage(buf), &sum);
 	rencoder_hints_changed(index, buf);
 	return true;
+}
+
+typedef struct WalWork
+{
+	Relation	index;
+	int64		bytes;
+} WalWork;
+
+static void
+add_wal_work(void *arg)
+{
+	const WalWork *work = (const WalWork *) arg;
+	RencoderStats stats = {.wal = work->bytes};
+
+	(void) rencoder_stats_add(work->index, rencoder_space_find_root(work->index, RENCODER_PAGE_STATS),
+							  &stats, true);
+}
+
+void
+rencoder_stats_unlock_maintainer(Relation index)
+{
+	WalWork		work = {index, (int64) rencoder_meta_unlock_maintainer(index)};
+
+	if (work.bytes == 0)
+		return;
+	if (rencoder_may_begin_subtransaction())
+		(void) rencoder_best_effort(add_wal_work, &work, index, "add the count of WAL");
+	else
+		add_wal_work(&work);
 }
 
 void

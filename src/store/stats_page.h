@@ -1,13 +1,13 @@
 /*
  * stats_page.h
- *		Counts of scans, kept in the index.
+ *		Counts of scans and of WAL, kept in the index.
  *
  * One page, named by the metapage:
  *
- *		 0          40      48
- *		 | count[5] | since | check |
+ *		 0          40      48      52  56
+ *		 | count[5] | since | check | 0 | wal |
  *
- * Counts are added as hints (hint_pages.h): not logged, so a crash or a standby has older ones.  A
+ * Pages of before there was "wal" have 0 there, and the same check value.  Counts are added as hints (hint_pages.h): not logged, so a crash or a standby has older ones.  A
  * torn page has a wrong check value and begins anew.
  */
 #ifndef RENCODER_STATS_PAGE_H
@@ -32,19 +32,14 @@ typedef struct RencoderStats
 {
 	int64		count[RENCODER_STATS_COUNTS];
 	TimestampTz since;			/* 0: nothing was counted yet */
+	uint32		check;			/* on the page: of all else */
+	uint32		unused;			/* zero */
+	int64		wal;			/* bytes that maintainers have written */
 } RencoderStats;
 
-typedef struct RencoderStatsPageData
-{
-	RencoderStats stats;
-	uint32		check;			/* of all bytes before */
-	uint32		unused;			/* zero */
-} RencoderStatsPageData;
+StaticAssertDecl(sizeof(RencoderStats) == 64, "RencoderStats is on disk");
 
-StaticAssertDecl(sizeof(RencoderStatsPageData) == 56, "RencoderStatsPageData is on disk");
-
-#define RencoderPageGetStats(page) \
-	((RencoderStatsPageData *) RencoderPageGetPayload(page))
+#define RencoderPageGetStats(page) ((RencoderStats *) RencoderPageGetPayload(page))
 
 /* What was counted; false if there is no page.  Locks: metapage and page share, released. */
 extern bool rencoder_stats_read(Relation index, RencoderStats *stats);
@@ -56,6 +51,12 @@ extern bool rencoder_stats_read(Relation index, RencoderStats *stats);
  */
 extern bool rencoder_stats_add(Relation index, BlockNumber blkno, const RencoderStats *stats,
 							   bool wait);
+
+/*
+ * Releases the maintainer lock, and adds the bytes of WAL that were written under it.  To add them is best
+ * effort, but in parallel mode.  WAL: likewise.
+ */
+extern void rencoder_stats_unlock_maintainer(Relation index);
 
 /* Begins anew; nothing if there is no page.  WAL: the page whole. */
 extern void rencoder_stats_reset(Relation index);

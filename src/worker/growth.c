@@ -23,6 +23,7 @@
 #include "base/subtransaction.h"
 #include "make/choose.h"
 #include "make/make_delta.h"
+#include "store/stats_page.h"
 #include "worker/worker_queue.h"
 
 /*
@@ -165,7 +166,7 @@ make_delta_here(void *arg)
 	if (!rencoder_meta_try_lock_maintainer(index))
 		return;
 	rencoder_make_delta(index, RENCODER_DELTA_PAGES, INLINE_MERGED, RENCODER_DELTA_BUSY);
-	rencoder_meta_unlock_maintainer(index);
+	rencoder_stats_unlock_maintainer(index);
 }
 
 /*

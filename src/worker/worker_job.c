@@ -171,7 +171,7 @@ shorten_pending(Relation index, bool read)
 		return;
 	rencoder_meta_lock_maintainer(index);
 	rencoder_make_delta(index, least, PG_UINT32_MAX, read ? RENCODER_DELTA_READ : RENCODER_DELTA_BUSY);
-	rencoder_meta_unlock_maintainer(index);
+	rencoder_stats_unlock_maintainer(index);
 }
 
 RencoderJobResult
@@ -190,7 +190,7 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	/* Who comes between holds us up, but most have it for one run. */
 	if (!rencoder_meta_try_lock_maintainer(index))
 		return RENCODER_JOB_WAITS;
-	rencoder_meta_unlock_maintainer(index);
+	(void) rencoder_meta_unlock_maintainer(index);
 
 	rencoder_catalog_copy(index, &catalog, NULL, NULL, NULL);
 	demand.quiet = job_is_quiet(job, &catalog, nblocks);
