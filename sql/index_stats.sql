@@ -130,9 +130,9 @@ END $$;
 SELECT scans FROM rencoder_index_stats('st_v');
 SELECT rencoder_index_check('st_v', true), rencoder_index_check('st_w', true);
 
--- WAL of maintenance: none of CREATE INDEX, of inserts and of scans; of rencoder_compact() exactly what
--- EXPLAIN says of the statement; of rencoder_maintain_index(), which closes the pending list besides,
--- a record of a page or two less.
+-- WAL of maintenance: none of CREATE INDEX, of inserts and of scans; of rencoder_compact() exactly
+-- what EXPLAIN says of the statement; of rencoder_maintain_index(), which closes the pending list
+-- besides, a record of a page or two less.
 CREATE FUNCTION st_wal(query text, OUT counted int8, OUT told int8) LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
