@@ -7,8 +7,9 @@
  *		 0          40      48      52  56
  *		 | count[5] | since | check | 0 | wal |
  *
- * Pages of before there was "wal" have 0 there, and the same check value.  Counts are added as hints (hint_pages.h): not logged, so a crash or a standby has older ones.  A
- * torn page has a wrong check value and begins anew.
+ * Pages of before there was "wal" have 0 there, and the same check value.  Counts are added as hints
+ * (hint_pages.h): not logged, so a crash or a standby has older ones.  A torn page has a wrong check value
+ * and begins anew.
  */
 #ifndef RENCODER_STATS_PAGE_H
 #define RENCODER_STATS_PAGE_H
