@@ -2,6 +2,7 @@
 # A year of a table in use, in an hour: does anything of the index rise from month to month, beside a btree?
 #
 #   bash bench/year.sh [SECONDS [SEED]]
+#   YEAR_SECONDS=N bash bench/year.sh
 #
 # SECONDS (default $YEAR_SECONDS, or 3600; 259200 are 72 hours, 240 will do to try the script): 12
 # months of four weeks.  Two tables get the same rows and changes, one with a rencoder index on a random int8,
@@ -47,6 +48,7 @@ unix_socket_directories = '$WORK/sock_standby'
 hot_standby_feedback = on
 max_standby_streaming_delay = -1
 wal_retrieve_retry_interval = 500ms
+wal_keep_size = 0
 CONF
     "$(bench_bin)/pg_ctl" -D "$WORK/data_standby" -w -s -l "$WORK/log/standby" start || { show_log "$WORK/log/standby" 20; die 'the standby did not start'; }
 }
@@ -80,11 +82,11 @@ worker_watch() {
     local server file pid
     while [[ -e $WORK/run ]]; do
         server=$(head -n 1 "$WORK/data/postmaster.pid" 2>/dev/null || echo none)
-        for file in $(grep -lsa 'rencoder worker' /proc/[0-9]*/cmdline); do
+        while read -r file; do
             pid=${file#/proc/} pid=${pid%/*}
             awk -v server="$server" -v pid="$pid" '{ sub(/.*\) /, "") } $2 == server { print pid, $20, $12 + $13 }' \
                 "/proc/$pid/stat" 2>/dev/null || true
-        done >>"$WORK/worker"
+        done < <(grep -lsa 'rencoder worker' /proc/[0-9]*/cmdline) >>"$WORK/worker"
         sleep 0.3
     done
 }
@@ -268,5 +270,5 @@ if [[ -n ${BENCH_WORK:-} ]]; then
     mkdir -p "$BENCH_WORK/figures"
     exec > >(tee "$BENCH_WORK/figures/year.txt")
 fi
-bench_run max_wal_size=4GB wal_keep_size=1GB synchronous_commit=off autovacuum=on autovacuum_naptime=15s jit=off -- "$LENGTH" "$SEED"
+bench_run max_wal_size=4GB wal_keep_size=8GB synchronous_commit=off autovacuum=on autovacuum_naptime=15s jit=off -- "$LENGTH" "$SEED"
 
