@@ -132,7 +132,7 @@ SELECT rencoder_index_check('st_v', true), rencoder_index_check('st_w', true);
 
 -- WAL of maintenance: none of CREATE INDEX, of inserts and of scans; of rencoder_compact() exactly
 -- what EXPLAIN says of the statement; of rencoder_maintain_index(), which closes the pending list
--- besides, a record of a page or two less.
+-- besides, three records with whole pages less at most.
 CREATE FUNCTION st_wal(query text, OUT counted int8, OUT told int8) LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
@@ -148,14 +148,14 @@ SELECT maintenance_wal FROM rencoder_index_stats('st_wal_v');
 SELECT counted, told > 100000 AS told
 FROM st_wal('INSERT INTO st_wal SELECT id, v + 1, filler FROM st WHERE id <= 20000');
 SELECT counted FROM st_wal('SELECT count(id) FROM st_wal WHERE v = 2654435761');
-SELECT counted BETWEEN 30000 AND told AS counted, told - counted < 2 * 8300 AS nearly_all
+SELECT counted BETWEEN 30000 AND told AS counted, told - counted < 3 * 8300 AS nearly_all
 FROM st_wal('SELECT rencoder_maintain_index(''st_wal_v'')');
 SELECT counted, told FROM st_wal('SELECT rencoder_maintain_index(''st_wal_v'')');
 -- Deltas of late rows, which come to pages that a run has.
 DELETE FROM st_wal WHERE id % 7 = 0;
 VACUUM (INDEX_CLEANUP off) st_wal;
 INSERT INTO st_wal SELECT id, v + 2, NULL FROM st WHERE id <= 2000;
-SELECT counted > 10000 AND counted <= told AS counted, told - counted < 2 * 8300 AS nearly_all
+SELECT counted > 10000 AND counted <= told AS counted, told - counted < 3 * 8300 AS nearly_all
 FROM st_wal('SELECT rencoder_maintain_index(''st_wal_v'')');
 SELECT counted > 60000 AS counted, counted = told AS exactly
 FROM st_wal('SELECT rencoder_compact(''st_wal_v'')');
