@@ -110,6 +110,8 @@ crash() { # MONTH
     note_wal "$1"
     "$(bench_bin)/pg_ctl" -D "$WORK/data" -m immediate -w -s stop
     start_primary
+    # Not from before the crash, which may have torn a record.
+    SINCE=$(value 'pg_current_wal_flush_lsn()')
     COUNTED=$(value "maintenance_wal FROM rencoder_index_stats('year_r_0_v_idx')")
 }
 
@@ -125,7 +127,7 @@ done_of() { awk -v script="$1" '/^SQL script/ { this = $NF } this ~ script && $3
 # A fixed number of transactions, at the rate that takes so many seconds; in the last week queries for fresh rows.
 week() { # MONTH WEEK SECONDS
     local clients n=$((ROWS / 96))
-    (cd "$WORK" && PGOPTIONS='-c enable_seqscan=off' pgbench -n -M prepared -c 2 -j 1 -t "$n" -R "$((2 * n / $3))" \
+    (cd "$WORK" && PGOPTIONS='-c enable_seqscan=off -c synchronous_commit=off' pgbench -n -M prepared -c 2 -j 1 -t "$n" -R "$((2 * n / $3))" \
         --random-seed="$((SEED * 1000 + $1 * 10 + $2))" -f one.sql@2 -f key.sql@1 -f hot.sql@1 postgres) >"$WORK/log/pgbench" 2>&1 &
     clients=$!
     if (($2 == WEEKS)); then
@@ -274,5 +276,5 @@ if [[ -n ${BENCH_WORK:-} ]]; then
     mkdir -p "$BENCH_WORK/figures"
     exec > >(tee "$BENCH_WORK/figures/year.txt")
 fi
-bench_run max_wal_size=4GB wal_keep_size=8GB synchronous_commit=off autovacuum=on autovacuum_naptime=15s jit=off -- "$LENGTH" "$SEED"
+bench_run max_wal_size=4GB wal_keep_size=8GB autovacuum=on autovacuum_naptime=15s jit=off -- "$LENGTH" "$SEED"
 

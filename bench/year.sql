@@ -148,12 +148,21 @@ BEGIN
 END $$;
 
 -- WAL of the indexes from a place on: what is of neither resource manager is of tables, but for new pages of runs.
-CREATE FUNCTION note_wal(month int, since pg_lsn) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO wal SELECT month, coalesce(sum(combined_size) FILTER (WHERE name ~ '^Generic|^XLOG/FPI$'), 0),
-        coalesce(sum(combined_size) FILTER (WHERE name ~ '^Btree'), 0)
-    FROM pg_get_wal_stats(since, pg_current_wal_flush_lsn(), true)
-        AS s (name, count, count_percentage, record_size, record_size_percentage, fpi_size, fpi_size_percentage, combined_size)
-$$;
+-- Records have a header for each page of the WAL beside them, and are aligned; else not all was read.
+CREATE FUNCTION note_wal(month int, since pg_lsn) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    upto pg_lsn := pg_current_wal_flush_lsn();
+    sums record;
+BEGIN
+    SELECT coalesce(sum(size) FILTER (WHERE name ~ '^Generic|^XLOG/FPI$'), 0) AS r,
+        coalesce(sum(size) FILTER (WHERE name ~ '^Btree'), 0) AS b, coalesce(sum(size), 0) AS all_of_it INTO sums
+    FROM pg_get_wal_stats(since, upto, true) AS s (name, count, count_percentage, record_size, record_size_percentage, fpi_size,
+        fpi_size_percentage, size);
+    IF sums.all_of_it < (upto - since) * 0.85 - 100000 THEN
+        RAISE EXCEPTION 'of the WAL from % to % only % bytes were read', since, upto, sums.all_of_it;
+    END IF;
+    INSERT INTO wal VALUES (month, sums.r, sums.b);
+END $$;
 
 CREATE PROCEDURE note_month(of_month int) LANGUAGE sql AS $$
     INSERT INTO figures
