@@ -91,13 +91,14 @@ static Oid
 operand_type_of_bound(Relation index, int col, Oid type)
 {
 	Oid			own = index->rd_opcintype[col];
+	Oid			wide = own == FLOAT4OID ? FLOAT8OID : own;	/* as the parser has it */
 
 	if (IsBinaryCoercible(type, rencoder_key_value_type(index, col)))
 		return own;
 	if (rencoder_key_is_boxed(index, col) ||
 		!OidIsValid(get_opfamily_member(index->rd_opfamily[col], own, type, BTEqualStrategyNumber)))
-		return !IsPolymorphicType(own) && can_coerce_type(1, &type, &own, COERCION_IMPLICIT) ?
-			own : InvalidOid;
+		return !IsPolymorphicType(own) && can_coerce_type(1, &type, &wide, COERCION_IMPLICIT) ?
+			wide : InvalidOid;
 
 	/* Operators for the order of bytes want the column's own type. */
 	if (!serves_order_of_bounds(index, col, type) &&

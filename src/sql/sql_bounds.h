@@ -18,8 +18,8 @@
  * call, declared anycompatible.
  *
  * A bound may be of another type of the operator family, or of one that is cast to the column's
- * implicitly, as the right side of "column >= bound" may.  A string that is neither is read by the input function of the
- * column's type: a quoted literal arrives as text.
+ * implicitly, as the right side of "column >= bound" may.  A string that is neither is read by the
+ * input function of the column's type: a quoted literal arrives as text.
  *
  * Of points and geometries lo and hi are opposite corners of a box, either two.
  * Strings are compared by the order of bytes (as by ~<=~) where that of the
