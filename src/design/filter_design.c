@@ -213,10 +213,9 @@ prepare_design_trial(RencoderDesigner *designer, int col, const ColumnKeys *k,
 
 /* Size of filters; config->coder is kept. */
 static void
-design_size(const RencoderDesigner *designer, ColumnKeys *k, double min_capacity,
-			RencoderConfig *config)
+design_size(const RencoderDesigner *designer, ColumnKeys *k, RencoderConfig *config)
 {
-	double		capacity = Max(renc_rule_capacity(k->counts, k->n), min_capacity);
+	double		capacity = renc_rule_capacity(k->counts, k->n);
 
 	memset(config->shape, 0, sizeof(config->shape));
 	config->nwindows = renc_window_count_for_keys(capacity, designer->bits_per_key, RENCODER_ROWS);
@@ -240,7 +239,7 @@ designs_are_alike(const renc_shape *a, const renc_shape *b)
 
 void
 rencoder_design_column(RencoderDesigner *designer, const RencoderRangeKeys *c, int col,
-					   double min_capacity, RencoderConfig *config)
+					   RencoderConfig *config)
 {
 	RencoderFound *found = &designer->found[col];
 	ColumnKeys	k;
@@ -249,7 +248,7 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderRangeKeys *c, i
 	renc_choice choice;
 
 	gather_design_keys(c, col, &k);
-	design_size(designer, &k, min_capacity, config);
+	design_size(designer, &k, config);
 	renc_rule_shape(k.ranges, k.n, designer->bits_per_key, designer->boxed[col], &rule);
 	if (!found->known || !designs_are_alike(&rule, &found->rule))
 	{

@@ -57,12 +57,10 @@ extern RencoderDesigner *rencoder_designer_create(Relation index,
 												  double table_ranges);
 
 /*
- * Chooses for a column from the collected keys of some of its ranges (all
- * slots of the collector), which has one.  "min_capacity": distinct keys that the filters should be
- * made for at least (0 if all ranges are full ones).  config->coder says by which coder
- * the keys are made, and is kept.
+ * Chooses for a column from the collected keys of some of its ranges (all slots of the collector),
+ * of which there is one at least.  config->coder says by which coder the keys are made, and is kept.
  */
 extern void rencoder_design_column(RencoderDesigner *designer, const RencoderRangeKeys *c,
-								   int col, double min_capacity, RencoderConfig *config);
+								   int col, RencoderConfig *config);
 
 #endif							/* RENCODER_FILTER_DESIGN_H */

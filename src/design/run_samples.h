@@ -12,8 +12,9 @@
 #include "run/renc_run.h"
 
 /*
- * Reads the samples of a column (0-based) of the index that are intervals of keys of this
- * generation of its coder, for one encoder; palloc'd in one piece.  NULL: there are none.  Locks: as rencoder_samples_read().
+ * Reads the samples of a column (0-based) of the index that are intervals of keys of this generation
+ * of its coder, for one encoder; palloc'd in one piece.  NULL: there are none.  Locks: as
+ * rencoder_samples_read().
  */
 extern renc_run_samples *rencoder_run_samples_load(Relation index, int col, uint32 coder);
 

@@ -54,13 +54,6 @@ release_probe_page(RencoderProbe *probe)
 	probe->buffer = InvalidBuffer;
 }
 
-static void
-note_probe_fault(RencoderProbe *probe, BlockNumber blkno, const char *fault)
-{
-	probe->fault = fault;
-	probe->fault_blkno = blkno;
-}
-
 /* Leaves no program. */
 static void
 clear_probe_programs(FilterPrograms *programs)
@@ -202,7 +195,8 @@ find_probe_programs(RencoderProbe *probe, const uint8 *packed, BlockNumber blkno
 	}
 	if (!renc_shape_unpack(packed, &shape, NULL))
 	{
-		note_probe_fault(probe, blkno, "The shape of a filter is not valid.");
+		probe->fault = "The shape of a filter is not valid.";
+		probe->fault_blkno = blkno;
 		return NULL;
 	}
 	programs = palloc0(sizeof(FilterPrograms));
@@ -239,9 +233,11 @@ read_probe_window_page(RencoderProbe *probe, const RencoderMatrixEntry *entry, u
 	probe->npages++;
 	probe->blkno = blkno;
 	probe->buffer = rencoder_page_try_read(probe->index, blkno, RENCODER_PAGE_WINDOWS, &fault);
-	if (!BufferIsValid(probe->buffer))
-		note_probe_fault(probe, blkno, fault);
-	return BufferIsValid(probe->buffer);
+	if (BufferIsValid(probe->buffer))
+		return true;
+	probe->fault = fault;
+	probe->fault_blkno = blkno;
+	return false;
 }
 
 /*

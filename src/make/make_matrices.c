@@ -53,7 +53,7 @@ fill_matrix(MatrixMaker *m, int col)
 	{
 		MemoryContext old = MemoryContextSwitchTo(m->context);
 
-		(void) rencoder_design_column(m->designer, m->keys, col, 0, &entry->config);
+		rencoder_design_column(m->designer, m->keys, col, &entry->config);
 		entry->config.width = rencoder_filter_width((m->nslots - 1) / RENC_SLICE_RANGES);
 		m->image[col] = rencoder_filter_create_image(&entry->config);
 		MemoryContextSwitchTo(old);

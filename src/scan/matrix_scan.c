@@ -27,17 +27,17 @@ static bool
 ask_block(MatrixScan *m, const RencoderMatrixEntry *entry, renc_mask *found)
 {
 	const RencoderColumnQuery *q = &m->scan->query->column[m->asked->col];
-	renc_mask	asked = rencoder_set_get(entry->has_value);
-	renc_mask	always = rencoder_set_get(entry->always);
+	renc_mask	asked = renc_mask_load(entry->has_value);
+	renc_mask	always = renc_mask_load(entry->always);
 
 	*found = renc_mask_none();
 	if (q->wants_null)
-		*found = renc_mask_or(*found, rencoder_set_get(entry->has_null));
+		*found = renc_mask_or(*found, renc_mask_load(entry->has_null));
 	if (q->wants_values)
 		*found = renc_mask_or(*found, asked);
 	if (!q->has_keys)
 		return true;
-	*found = renc_mask_or(*found, rencoder_set_get(entry->keyless));
+	*found = renc_mask_or(*found, renc_mask_load(entry->keyless));
 	if (m->keys == NULL || m->keys->none || entry->matrix.start == RENCODER_NO_BLOCK ||
 		!rencoder_key_set_meets_bounds(m->keys, entry->min, entry->max))
 		return true;

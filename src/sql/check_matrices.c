@@ -90,11 +90,11 @@ rencoder_check_matrix_has(Relation index, const RencoderRunEntry *run, const Ren
 		!read_checked_entry(index, run, info, (uint32) (range / RENC_GROUP_RANGES), col, &entry, blkno, fault))
 		return false;
 	if (tree >= info->natts)
-		return renc_mask_test(rencoder_set_get(key == RENCODER_RUN_NULL ? entry.has_null : entry.keyless), slot);
-	if (renc_mask_test(rencoder_set_get(entry.keyless), slot) ||
-		renc_mask_test(rencoder_set_get(entry.always), slot))
+		return renc_mask_test(renc_mask_load(key == RENCODER_RUN_NULL ? entry.has_null : entry.keyless), slot);
+	if (renc_mask_test(renc_mask_load(entry.keyless), slot) ||
+		renc_mask_test(renc_mask_load(entry.always), slot))
 		return true;
 	return entry.matrix.start != RENCODER_NO_BLOCK && key >= entry.min && key <= entry.max &&
-		renc_mask_test(rencoder_set_get(entry.has_value), slot) &&
+		renc_mask_test(renc_mask_load(entry.has_value), slot) &&
 		rencoder_filter_has_key(index, &entry, slot, key, blkno, fault);
 }

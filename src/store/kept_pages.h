@@ -36,8 +36,8 @@ rencoder_kept_find(const RencoderKept *kept, BlockNumber blkno)
 
 /*
  * A copy of a page of the type: the one that is kept, or a new one, which is kept, or else stands
- * in "room", BLCKSZ bytes.  If the block holds another page, NULL with *fault.  *npages is increased if the page is read.  "kept" and "npages" may be NULL.  Locks: the
- * page share, released.
+ * in "room", BLCKSZ bytes.  If the block holds another page, NULL with *fault.  *npages is increased
+ * if the page is read.  "kept" and "npages" may be NULL.  Locks: the page share, released.
  */
 extern Page rencoder_kept_read(RencoderKept *kept, Relation index, BlockNumber blkno, uint16 page_id,
 							   char *room, int64 *npages, const char **fault);

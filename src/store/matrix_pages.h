@@ -79,12 +79,6 @@ typedef struct RencoderMatrixPageData
 #define RencoderPageGetMatrices(page) \
 	((RencoderMatrixPageData *) RencoderPageGetPayload(page))
 
-static inline renc_mask
-rencoder_set_get(const uint8 *set)
-{
-	return renc_mask_load(set);
-}
-
 static inline void
 rencoder_set_add(uint8 *set, int slot)
 {

@@ -20,7 +20,8 @@ static bool
 sample_entry_is_valid(const RencoderSample *entry)
 {
 	return (entry->kind == RENCODER_SAMPLE_INTERVAL || entry->kind == RENCODER_SAMPLE_BOX) &&
-		entry->source >= RENCODER_SAMPLE_SCAN && entry->lo <= entry->hi && entry->check == sample_entry_check(entry);
+		entry->source >= RENCODER_SAMPLE_SCAN && entry->lo <= entry->hi &&
+		entry->check == sample_entry_check(entry);
 }
 
 RencoderSample

@@ -9,9 +9,9 @@
  *		 0      4        8
  *		 | next | unused | entry[339]: lo, hi, coder, kind, source, check |
  *
- * Each page is a ring by itself: a new entry takes the first slot from "next"
- * on that is empty or holds keys of another coder, or else the one at "next", which is the oldest (FIFO, as in section 6.1 of the Proteus
- * paper).  Which page: a random one.
+ * Each page is a ring by itself: a new entry takes the first slot from "next" on that is empty or
+ * holds keys of another coder, or else the one at "next", which is the oldest (FIFO, as in section 6.1
+ * of the Proteus paper).  Which page: a random one.
  *
  * Scans write entries as hints (hint_pages.h), under a lock obtained at once or not at all.
  */

@@ -55,7 +55,7 @@ extern bool rencoder_stats_add(Relation index, BlockNumber blkno, const Rencoder
 
 /*
  * Releases the maintainer lock, and adds the bytes of WAL that were written under it.  To add them is best
- * effort, but in parallel mode.  WAL: likewise.
+ * effort, but in parallel mode before PostgreSQL 17.  WAL: likewise.
  */
 extern void rencoder_stats_unlock_maintainer(Relation index);
 
