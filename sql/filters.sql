@@ -49,6 +49,7 @@ SELECT * FROM compare();
 UPDATE t SET s = s || 'x' WHERE id % 3 = 0;
 VACUUM t;
 SELECT * FROM compare();
+UPDATE t SET s = s || 'y' WHERE id % 3 = 1;
 SELECT rencoder_compact('t_i') > 0 AS compacted;
 SELECT * FROM state;
 SELECT * FROM compare();

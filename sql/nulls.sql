@@ -275,6 +275,7 @@ UPDATE s SET c = NULL, f = 'a5' WHERE id % 23 = 0;
 SELECT * FROM compare_shares();
 SELECT rencoder_compact('s_run') > 0 AS compacted;
 SELECT * FROM compare_shares();
+VACUUM s;
 UPDATE s SET c = NULL, e = 'a6' WHERE id % 41 = 0;
 VACUUM s;
 SELECT count(DISTINCT run) > 0 AS deltas FROM rencoder_runs('s_run') WHERE kind = 'delta';

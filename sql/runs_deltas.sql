@@ -97,6 +97,7 @@ REINDEX INDEX t_idx;
 -- While the table is locked the worker cannot make a delta, and many pages are pending.  VACUUM
 -- makes one of all, and leaves some of the pages for later ones; the others are free.
 ALTER INDEX t_idx SET (autosummarize = on);
+ALTER TABLE t SET (vacuum_truncate = off);	-- nor is the file cut off
 BEGIN;
 LOCK TABLE t IN SHARE ROW EXCLUSIVE MODE;
 SELECT change(50, 1);
@@ -104,41 +105,46 @@ SELECT pending_pages > 100 AS many FROM rencoder_metapage('t_idx');
 COMMIT;
 ALTER INDEX t_idx SET (autosummarize = off);
 VACUUM t;
-SELECT pending_pages, spare_pages, free_pages > 60 AS free FROM rencoder_metapage('t_idx');
+SELECT pending_pages, spare_pages BETWEEN 1 AND 32 AS spare, free_pages > 60 AS free
+FROM rencoder_metapage('t_idx');
 SELECT rencoder_index_check('t_idx', true);
 SELECT rows_of('v > 0', true) = rows_of('v > 0', false) AS same;
 -- They are used again, for whatever.
-SELECT pg_relation_size('t_idx') AS size \gset
 SELECT change(51, 2);
 SELECT change(52, 3);
 VACUUM t;
-SELECT spare_pages, pg_relation_size('t_idx') <= :size AS no_larger FROM rencoder_metapage('t_idx');
+SELECT pg_relation_size('t_idx') AS size \gset
+SELECT change(53, 2);
+SELECT change(54, 3);
+VACUUM t;
+SELECT spare_pages BETWEEN 1 AND 32 AS spare, pg_relation_size('t_idx') <= :size AS no_larger
+FROM rencoder_metapage('t_idx');
 SELECT rencoder_index_check('t_idx', true);
 SELECT rows_of('v > 0', true) = rows_of('v > 0', false) AS same;
 
 -- Deltas are written anew where more than half of their entries are not needed any more, and not
--- where it is fewer: VACUUM leaves the delta as it is, 450 of 900 being needed; then 440.
+-- where it is fewer: VACUUM leaves the delta as it is, half of 314 being needed; then 152.
 CREATE TABLE half (id int, v int8) WITH (fillfactor = 70, autovacuum_enabled = off);
-INSERT INTO half SELECT i, hashint8extended(i, 0) FROM generate_series(1, 20000) i;
+INSERT INTO half SELECT i, hashint8extended(i, 0) FROM generate_series(1, 7000) i;
 CREATE INDEX half_idx ON half USING rencoder (v) WITH (pages_per_range = 1, autosummarize = off);
 UPDATE half SET v = hashint8extended(id, 1)
-	WHERE id % 20 = 0 AND id <= 9000 OR id % 20 = 1 AND id > 11000;
+	WHERE id % 20 = 0 AND id <= 3150 OR id % 20 = 1 AND id > 3850;
 VACUUM half;
-DELETE FROM half WHERE id <= 10000 AND id % 20 <> 0;
+DELETE FROM half WHERE id <= 3500 AND id % 20 <> 0;
 CREATE VIEW half_delta AS SELECT run, entries FROM rencoder_runs('half_idx') WHERE kind = 'delta';
 CREATE TABLE delta_then AS TABLE half_delta;
-SELECT (ctid::text::point)[0]::int AS middle FROM half WHERE id = 10500 \gset
+SELECT (ctid::text::point)[0]::int AS middle FROM half WHERE id = 3675 \gset
 SELECT rencoder_compact('half_idx', 0, :middle);
 VACUUM half;
 SELECT d.entries, d.run = t.run AS same FROM half_delta d, delta_then t;
-SELECT (ctid::text::point)[0]::int AS further FROM half WHERE id = 11300 \gset
+SELECT (ctid::text::point)[0]::int AS further FROM half WHERE id = 4101 \gset
 SELECT rencoder_compact('half_idx', :middle, :further);
 VACUUM half;
-SELECT d.entries BETWEEN 400 AND 449 AS fewer, d.run = t.run AS same
+SELECT d.entries BETWEEN 130 AND 156 AS fewer, d.run = t.run AS same
 	FROM half_delta d, delta_then t;
 SELECT rencoder_index_check('half_idx', true);
 SET enable_seqscan = off;
-SELECT count(*) = 900 AS all_found FROM half h, generate_series(1, 20000) i
+SELECT count(*) = 314 AS all_found FROM half h, generate_series(1, 7000) i
 	WHERE h.v = hashint8extended(i, 1) AND i <> h.id + 1;
 RESET enable_seqscan;
 

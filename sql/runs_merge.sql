@@ -108,6 +108,7 @@ SELECT compare();
 -- Also of a table that is smaller than the run.
 DELETE FROM t WHERE id > 5000 OR id % 5 = 0;
 VACUUM t;
+SELECT change(15);
 SELECT rencoder_compact('t_idx') > 0 AS compacted;
 SELECT * FROM state;
 SELECT compare();

@@ -25,6 +25,7 @@
 #include "base/subtransaction.h"
 #include "design/sample_record.h"
 #include "make/choose.h"
+#include "make/shrink.h"
 #include "store/space.h"
 #include "table/coder_columns.h"
 #include "table/heap_read.h"
@@ -161,6 +162,16 @@ maintain_in_vacuum(const IndexVacuumInfo *info, Relation heap)
 		return;
 	rencoder_sample_record_make_pages(info->index, RelationGetNumberOfBlocks(heap));
 	rencoder_choose_in_vacuum(info->index, heap, vacuum_is_urgent());
+
+	/*
+	 * A standby has the lock until the transaction ends, and so nobody there
+	 * could ask the table while VACUUM goes on.  That of the worker ends at
+	 * once.
+	 */
+	if (!vacuum_is_urgent() && rencoder_shrink_is_due(info->index) &&
+		!(rencoder_options_autosummarize(info->index) && !RelationUsesLocalBuffers(info->index) &&
+		  rencoder_worker_queue_put(RelationGetRelid(info->index), false)))
+		rencoder_shrink_file(info->index, heap);
 }
 
 /* Leaves it to the worker, where that may do it. */
@@ -213,6 +224,6 @@ rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	stats->num_index_tuples = info->num_heap_tuples;
 	stats->estimated_count = info->estimated_count ||
 		RelationGetIndexPredicate(info->index) != NIL;
-	stats->pages_free = (BlockNumber) rencoder_space_count_free_pages(info->index, NULL);
+	stats->pages_free = (BlockNumber) rencoder_space_count_free_pages(info->index, InvalidBlockNumber, NULL);
 	return stats;
 }

@@ -28,6 +28,25 @@
 #include "varatt.h"
 #endif
 
+/* May the end of a relation's file be cut off?  18: a setting decides where the table says nothing. */
+#include "utils/rel.h"
+#if PG_VERSION_NUM >= 190000
+#define rencoder_truncate_option(options) \
+	((options)->vacuum_truncate == PG_TERNARY_UNSET ? vacuum_truncate : \
+	 (options)->vacuum_truncate == PG_TERNARY_TRUE)
+#define rencoder_truncate_default		vacuum_truncate
+#elif PG_VERSION_NUM >= 180000
+#define rencoder_truncate_option(options) \
+	((options)->vacuum_truncate_set ? (options)->vacuum_truncate : vacuum_truncate)
+#define rencoder_truncate_default		vacuum_truncate
+#else
+#define rencoder_truncate_option(options)	((options)->vacuum_truncate)
+#define rencoder_truncate_default		true
+#endif
+#define rencoder_may_truncate(heap) \
+	((heap)->rd_options == NULL ? rencoder_truncate_default : \
+	 rencoder_truncate_option((StdRdOptions *) (heap)->rd_options))
+
 /* 16: pg_class_ownercheck() became object_ownercheck(). */
 #if PG_VERSION_NUM >= 160000
 #include "catalog/pg_class.h"

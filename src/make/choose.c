@@ -1,9 +1,6 @@
 /*
  * choose.c
  *		What an index needs next.  Of deltas: make_delta.c.
- *
- * Each run costs a query a descent.  So where MERGE_RUNS neighbours are of about the same size, or MERGE_QUIET
- * when no rows come, one takes their place, which is made of the table, since cells do not have whole keys.
  */
 #include "make/choose.h"
 
@@ -13,48 +10,32 @@
 #include "base/options.h"
 #include "design/run_samples.h"
 #include "make/make_delta.h"
+#include "make/shrink.h"
 #include "make/stale_nulls.h"
 #include "store/pending.h"
 #include "store/run_pages.h"
 #include "store/stats_page.h"
 #include "table/coder_columns.h"
 
-/*
- * So many neighbours become one, if the largest is not more than SIZES times as large as the others are; when no
- * rows come, not larger than all others together, so that a load does not have much of the table written again.
- */
-#define MERGE_YOUNG		4		/* if that has no more than YOUNG_PAGES */
-#define MERGE_RUNS		8
-#define MERGE_QUIET		3		/* when no rows come */
-#define MERGE_SIZES		4
-#define YOUNG_PAGES		4096
-
-/* No more pages than this are read to merge runs, or a share of the table. */
-#define MERGE_PAGES		262144
-#define MERGE_SHARE		4
-
-/* With more runs, neighbours are merged, however different: deltas want room, too. */
-#define MOST_RUNS		48
-
-/*
- * A piece is made anew if so much of all rows came to it late: a quarter of the pages, or all of a table
- * of fewer pages than this.
- */
-#define PIECES			4
-#define LARGE_PAGES		131072
+/* All of a small table is read again to which so much of its rows came late; of a large one, to which so much did, */
 #define LATE_PART		20
+#define LATE_OF_LARGE	24
+#define LATE_OF_PIECE	10		/* pieces to which this part of their own did */
+
+/*
+ * Pieces are read again, the oldest first, where runs have so many times the rows of the table, or of the pages that
+ * they cover, and so many more, as take some pages: a run takes its space as long as it covers a page.
+ */
+#define DEAD_ROWS		1.3
+#define LEAST_DEAD		4096
+
+/* VACUUM reads no more of the table again than this to make the index smaller, with what else it has read. */
+#define MOST_AGAIN		2.0
 
 /* A base run with so many times the rows of the table is worth making anew. */
 #define GONE_ROWS		1.1
 
-/* Pages to make a run of. */
-typedef struct Choice
-{
-	BlockNumber from;
-	BlockNumber to;				/* from: none */
-} Choice;
-
-static const Choice nothing = {0, 0};
+static const RencoderPages nothing = {0, 0};
 
 bool
 rencoder_choose_is_worth(Relation index, BlockNumber nblocks)
@@ -63,184 +44,37 @@ rencoder_choose_is_worth(Relation index, BlockNumber nblocks)
 		(nblocks > 0 && rencoder_options_pages_per_range(index) != 0);
 }
 
-/* ---- Looking ---- */
-
-/* The catalog, and who covers what of the table before the frontier. */
-typedef struct Look
-{
-	Relation	index;
-	BlockNumber nblocks;		/* of the table */
-	bool		quiet;
-	bool		read;			/* scans come */
-	bool		tries;			/* does not wait for other maintainers */
-	Choice		wanted;			/* pages that somebody names */
-	RencoderCatalog catalog;
-	BlockNumber end;			/* of what is covered */
-	int			n;
-	RencoderSegment segment[RENCODER_MAX_SEGMENTS];
-	uint64		late[PIECES];	/* entries of deltas that are needed, by
-								 * pieces, when renew() has counted them */
-} Look;
-
-static void
-look_at_catalog(Look *look)
-{
-	rencoder_catalog_copy(look->index, &look->catalog, NULL, NULL, NULL);
-	look->end = look->catalog.frontier;
-	if (look->end == RENCODER_NO_FRONTIER)
-		look->end = look->nblocks;
-	look->n = rencoder_catalog_segments(&look->catalog, look->end, look->segment);
-}
-
-static Look *
-begin_look(Relation index, Relation heap)
-{
-	Look	   *look = palloc0(sizeof(Look));
-
-	look->index = index;
-	look->nblocks = RelationGetNumberOfBlocks(heap);
-	look_at_catalog(look);
-	return look;
-}
-
-/* Rows that runs have on the pages that they cover, about, as the first column's keys tell. */
-static double
-count_base_rows(const Look *look)
-{
-	double		rows = 0;
-
-	for (int i = 0; i < look->n; i++)
-	{
-		const RencoderSegment *s = &look->segment[i];
-
-		if (s->run != NULL)
-			rows += (double) s->run->first.rows * (s->to - s->from) / (Min(s->run->to, look->end) - s->run->from);
-	}
-	return rows;
-}
-
-/* Entries of all deltas, likewise. */
-static double
-count_delta_rows(const Look *look)
-{
-	double		rows = 0;
-
-	for (uint32 i = 0; i < look->catalog.n; i++)
-	{
-		if (look->catalog.entry[i].kind == RENCODER_RUN_DELTA &&
-			look->catalog.entry[i].state == RENCODER_RUN_LIVE)
-			rows += (double) look->catalog.entry[i].first.rows;
-	}
-	return rows;
-}
-
 /* ---- Choosing ---- */
-
-/* Neighbours that are worth merging, "count" of them from the i-th segment on. */
-static bool
-is_tier(const Look *look, int i, int count)
-{
-	uint64		sum = 0;
-	uint64		greatest = 0;
-
-	if (i + count > look->n)
-		return false;
-	for (int k = i; k < i + count; k++)
-	{
-		uint64		npages = look->segment[k].to - look->segment[k].from;
-
-		sum += npages;
-		greatest = Max(greatest, npages);
-	}
-	return look->quiet ? greatest <= sum - greatest :
-		greatest * (count - 1) <= (sum - greatest) * MERGE_SIZES;
-}
-
-static Choice
-segments_from(const Look *look, int i, int count)
-{
-	return (Choice)
-	{
-		look->segment[i].from, look->segment[i + count - 1].to
-	};
-}
-
-/* The least neighbours, of MERGE_YOUNG. */
-static Choice
-choose_least_neighbours(const Look *look)
-{
-	Choice		least = nothing;
-
-	for (int i = 0; i + MERGE_YOUNG <= look->n; i++)
-	{
-		Choice		choice = segments_from(look, i, MERGE_YOUNG);
-
-		if (least.to == least.from || choice.to - choice.from < least.to - least.from)
-			least = choice;
-	}
-	return least;
-}
-
-/* Neighbouring runs: the youngest tier comes first. */
-static Choice
-choose_merge(const Look *look)
-{
-	uint32		most = Max(MERGE_PAGES, look->end / MERGE_SHARE);
-
-	for (int i = look->n - MERGE_QUIET; i >= 0; i--)
-	{
-		Choice		young = i + MERGE_YOUNG <= look->n ? segments_from(look, i, MERGE_YOUNG) : nothing;
-		int			count = look->quiet ? MERGE_QUIET :
-			young.to - young.from <= YOUNG_PAGES ? MERGE_YOUNG : MERGE_RUNS;
-
-		if (is_tier(look, i, count) &&
-			segments_from(look, i, count).to - look->segment[i].from <= most)
-			return segments_from(look, i, count);
-	}
-	return look->catalog.n > MOST_RUNS ? choose_least_neighbours(look) : nothing;
-}
-
-/* Pages of a piece of what is covered. */
-static BlockNumber
-piece_pages(const Look *look)
-{
-	return look->end < LARGE_PAGES ? look->end : (look->end + PIECES - 1) / PIECES;
-}
-
-static Choice
-piece_at(const Look *look, BlockNumber from)
-{
-	return (Choice)
-	{
-		from, Min(from + piece_pages(look), look->end)
-	};
-}
 
 /* Are there so many entries in deltas that some pages may be worth reading again? */
 static bool
-many_are_late(const Look *look)
+many_are_late(const RencoderLook *look)
 {
-	return count_delta_rows(look) * LATE_PART > count_base_rows(look);
+	return rencoder_look_delta_rows(look) *
+		(rencoder_look_piece_pages(look) < look->end ? LATE_OF_LARGE : LATE_PART) >
+		rencoder_look_base_rows(look);
 }
 
-/* The piece that most rows came to since it was read, if these are many. */
-static Choice
-choose_late_piece(const Look *look)
+/* The piece that most rows came to since it was read, if these are many of it. */
+static RencoderPages
+choose_late_piece(const RencoderLook *look)
 {
+	BlockNumber npages = rencoder_look_piece_pages(look);
+	int			part = npages < look->end ? LATE_OF_PIECE : LATE_PART;
 	int			most = 0;
 
-	for (int i = 1; i < PIECES; i++)
+	for (int i = 1; i < RENCODER_PIECES; i++)
 	{
 		if (look->late[i] > look->late[most])
 			most = i;
 	}
-	return (double) look->late[most] * LATE_PART <= count_base_rows(look) ? nothing :
-		piece_at(look, most * piece_pages(look));
+	return (double) look->late[most] * part * look->end <= rencoder_look_base_rows(look) * npages ? nothing :
+		rencoder_look_piece(look, most * npages);
 }
 
 /* A piece whose run was made first of all. */
-static Choice
-choose_oldest_piece(const Look *look)
+static RencoderPages
+choose_oldest_piece(const RencoderLook *look)
 {
 	const RencoderSegment *oldest = NULL;
 
@@ -251,7 +85,57 @@ choose_oldest_piece(const Look *look)
 		if (s->run != NULL && (oldest == NULL || s->run->rank < oldest->run->rank))
 			oldest = s;
 	}
-	return oldest == NULL ? nothing : piece_at(look, oldest->from);
+	return oldest == NULL ? nothing : rencoder_look_piece(look, oldest->from);
+}
+
+/* That, if runs have many more rows than there are, as far as they have been counted. */
+static RencoderPages
+choose_dead_piece(const RencoderLook *look)
+{
+	double		stored = rencoder_look_stored_rows(look);
+	double		rows = rencoder_look_base_rows(look);
+
+	if (look->rows >= 0)
+		rows = Min(rows, look->rows);
+	return stored > rows * DEAD_ROWS && stored > rows + LEAST_DEAD ? choose_oldest_piece(look) : nothing;
+}
+
+/* From the first page that a run covers to the last. */
+static RencoderPages
+find_covered(const RencoderLook *look, const RencoderRunEntry *run)
+{
+	RencoderPages pages = nothing;
+
+	for (int i = 0; i < look->n && run != NULL; i++)
+	{
+		if (look->segment[i].run != run)
+			continue;
+		if (pages.to == 0)
+			pages.from = look->segment[i].from;
+		pages.to = look->segment[i].to;
+	}
+	return pages;
+}
+
+/*
+ * What a run covers that may be written nearer to the front of the file; or of one that is too large for that a
+ * piece, or what is left.
+ */
+static RencoderPages
+choose_run_to_move(const RencoderLook *look)
+{
+	RencoderShrinkLook shrink;
+	const RencoderRunEntry *run = rencoder_shrink_base_run(look->index, &look->catalog, &shrink);
+	RencoderPages pages = find_covered(look, run != NULL ? run : shrink.larger);
+	BlockNumber npages = rencoder_look_piece_pages(look);
+	double		share;
+
+	if (run != NULL || shrink.larger == NULL)
+		return pages;
+	if (pages.to - pages.from > npages + npages / 2)
+		pages = rencoder_look_piece(look, pages.from);
+	share = (pages.to - pages.from) / (double) (Min(shrink.larger->to, look->end) - shrink.larger->from);
+	return share < 1 && shrink.larger->npages * share < shrink.room ? pages : nothing;
 }
 
 /* Has a run keys by a coder that is not the newest of its column? */
@@ -271,13 +155,13 @@ has_old_coder(Relation index, const RencoderRunEntry *run)
 }
 
 /* A piece that begins with a run by old coders. */
-static Choice
-choose_old_coder(const Look *look)
+static RencoderPages
+choose_old_coder(const RencoderLook *look)
 {
 	for (int i = 0; i < look->n && rencoder_key_any_coded(look->index); i++)
 	{
 		if (look->segment[i].run != NULL && has_old_coder(look->index, look->segment[i].run))
-			return piece_at(look, look->segment[i].from);
+			return rencoder_look_piece(look, look->segment[i].from);
 	}
 	return nothing;
 }
@@ -288,20 +172,20 @@ choose_old_coder(const Look *look)
  * more; and young runs that are not larger than all of the tail behind them: so each is larger than all behind
  * it, and scans search few, as with deltas.
  */
-static Choice
-choose_tail(const Look *look)
+static RencoderPages
+choose_tail(const RencoderLook *look)
 {
 	BlockNumber to = look->wanted.to;
-	Choice		choice = {look->catalog.frontier, to};
+	RencoderPages choice = {look->catalog.frontier, to};
 	int			taken = 0;
 
 	if (to <= look->catalog.frontier)
 		return nothing;
 	if (look->read && choice.from > 0)
 		choice.from--;
-	for (int i = look->n - 1; i >= 0 && look->catalog.n - taken > MOST_RUNS; i--, taken++)
+	for (int i = look->n - 1; i >= 0 && look->catalog.n - taken > RENCODER_MOST_RUNS; i--, taken++)
 		choice.from = look->segment[i].from;
-	for (int i = look->n - 1; i >= 0 && look->read && to - look->segment[i].from <= YOUNG_PAGES; i--)
+	for (int i = look->n - 1; i >= 0 && look->read && to - look->segment[i].from <= RENCODER_YOUNG_PAGES; i--)
 	{
 		const RencoderSegment *s = &look->segment[i];
 
@@ -312,10 +196,10 @@ choose_tail(const Look *look)
 }
 
 /* The pages that somebody names, and those between the frontier and them. */
-static Choice
-choose_wanted(const Look *look)
+static RencoderPages
+choose_wanted(const RencoderLook *look)
 {
-	return (Choice)
+	return (RencoderPages)
 	{
 		Min(look->wanted.from, look->end), look->wanted.to
 	};
@@ -346,7 +230,7 @@ clean_up(Relation index, BlockNumber nblocks)
 
 /* Nobody has the lock yet; a table that has become shorter counts, too. */
 static void
-clean_up_to_end(const Look *look)
+clean_up_to_end(const RencoderLook *look)
 {
 	rencoder_meta_lock_maintainer(look->index);
 	clean_up(look->index, look->nblocks);
@@ -355,7 +239,7 @@ clean_up_to_end(const Look *look)
 
 /* False: somebody else has the lock, and is not waited for. */
 static bool
-lock_maintainer(const Look *look)
+lock_maintainer(const RencoderLook *look)
 {
 	if (look->tries)
 		return rencoder_meta_try_lock_maintainer(look->index);
@@ -363,7 +247,7 @@ lock_maintainer(const Look *look)
 	return true;
 }
 
-typedef Choice (*Chooser) (const Look *look);
+typedef RencoderPages (*Chooser) (const RencoderLook *look);
 
 /*
  * Makes one run.  The tail of the pending list is closed before the maintainer lock is asked
@@ -372,14 +256,14 @@ typedef Choice (*Chooser) (const Look *look);
  * be (INV-13).
  */
 static RencoderMade
-make_one(Look *look, Relation heap, Chooser chooser, bool gives_way)
+make_one(RencoderLook *look, Relation heap, Chooser chooser, bool gives_way)
 {
 	Relation	index = look->index;
 	RencoderMade result = RENCODER_MADE_NOTHING;
-	Choice		choice;
+	RencoderPages choice;
 	uint64		cut;
 
-	look_at_catalog(look);
+	rencoder_look_again(look);
 	choice = chooser(look);
 	if (choice.to == choice.from)
 		return RENCODER_MADE_NOTHING;
@@ -387,13 +271,15 @@ make_one(Look *look, Relation heap, Chooser chooser, bool gives_way)
 	if (!lock_maintainer(look))
 		return RENCODER_MADE_NOTHING;
 	clean_up(index, MaxBlockNumber);
-	look_at_catalog(look);
+	rencoder_look_again(look);
 	choice = chooser(look);
 	if (choice.to >= look->end && look->catalog.frontier == RENCODER_NO_FRONTIER)
 		choice.to = RENCODER_NO_FRONTIER;
 	if (choice.to != choice.from && choice.from <= look->catalog.frontier)
 		result = rencoder_make_run(index, heap, choice.from, choice.to, cut, gives_way);
 	rencoder_stats_unlock_maintainer(index);
+	if (result == RENCODER_MADE_DONE && choice.from < look->end)
+		look->again += Min(choice.to, look->end) - choice.from;
 	return result;
 }
 
@@ -403,7 +289,7 @@ make_one(Look *look, Relation heap, Chooser chooser, bool gives_way)
  * knows, or others for certain.
  */
 static void
-train_coders(const Look *look, Relation heap, double growth)
+train_coders(const RencoderLook *look, Relation heap, double growth)
 {
 	Relation	index = look->index;
 	RencoderColumnCoders coders;
@@ -420,7 +306,7 @@ train_coders(const Look *look, Relation heap, double growth)
 
 /* Whoever asks says where the tail is to end. */
 static RencoderMade
-make_tail(Look *look, Relation heap, BlockNumber to, bool gives_way)
+make_tail(RencoderLook *look, Relation heap, BlockNumber to, bool gives_way)
 {
 	look->wanted.to = Min(to, look->nblocks);
 	if (!rencoder_choose_is_worth(look->index, look->nblocks) || look->wanted.to <= look->catalog.frontier)
@@ -432,24 +318,16 @@ make_tail(Look *look, Relation heap, BlockNumber to, bool gives_way)
 bool
 rencoder_choose_pages(Relation index, Relation heap, BlockNumber from, BlockNumber to)
 {
-	Look	   *look = begin_look(index, heap);
+	RencoderLook *look = rencoder_look_begin(index, heap);
 
 	/* A full catalog would have no room to make one run of several, either. */
-	while (look->catalog.n > MOST_RUNS && make_one(look, heap, choose_merge, false) == RENCODER_MADE_DONE)
-		look_at_catalog(look);
-	look->wanted = (Choice)
+	while (look->catalog.n > RENCODER_MOST_RUNS && make_one(look, heap, rencoder_look_merge, false) == RENCODER_MADE_DONE)
+		rencoder_look_again(look);
+	look->wanted = (RencoderPages)
 	{
 		from, to
 	};
 	return make_one(look, heap, choose_wanted, false) == RENCODER_MADE_DONE;
-}
-
-/* Counts the entries of deltas that are needed, by pieces. */
-static void
-count_late(Look *look)
-{
-	look_at_catalog(look);
-	rencoder_make_delta_count(look->index, piece_pages(look), look->late, PIECES);
 }
 
 /*
@@ -457,70 +335,131 @@ count_late(Look *look)
  * the last count: to write them takes more than to read the pages of as many rows.
  */
 static void
-drop_needless_entries(Look *look)
+drop_needless_entries(RencoderLook *look)
 {
 	double		needed = 0;
 
-	for (int i = 0; i < PIECES; i++)
+	for (int i = 0; i < RENCODER_PIECES; i++)
 		needed += (double) look->late[i];
-	if (needed < count_delta_rows(look) / 2)
+	if (needed < rencoder_look_delta_rows(look) / 2)
 		rencoder_make_delta_anew(look->index);
 }
 
 /* Reads a piece again that many rows came to. */
 static RencoderMade
-renew(Look *look, Relation heap, bool gives_way)
+renew_late(RencoderLook *look, Relation heap, bool gives_way)
 {
 	RencoderMade result;
 
-	look_at_catalog(look);
+	rencoder_look_again(look);
 	if (look->end == 0 || !many_are_late(look))
 		return RENCODER_MADE_NOTHING;
-	count_late(look);
+	rencoder_look_count_late(look);
 	result = make_one(look, heap, choose_late_piece, gives_way);
 	if (result == RENCODER_MADE_WAITED_FOR)
 		return result;
 	if (result == RENCODER_MADE_DONE)
-		count_late(look);
+		rencoder_look_count_late(look);
 	drop_needless_entries(look);
 	return result;
+}
+
+/* Reads a piece again that is worth it. */
+static RencoderMade
+renew(RencoderLook *look, Relation heap, bool gives_way)
+{
+	RencoderMade result = renew_late(look, heap, gives_way);
+
+	return result == RENCODER_MADE_NOTHING ? make_one(look, heap, choose_dead_piece, gives_way) : result;
+}
+
+/*
+ * Where much of the index's file is free, writes a run that stands at its end, or the deltas, nearer to the front.
+ * DONE: another may follow.
+ */
+static RencoderMade
+move_run(RencoderLook *look, Relation heap, bool gives_way)
+{
+	RencoderShrinkLook before;
+	RencoderShrinkLook now;
+	BlockNumber end;
+	BlockNumber deltas_end;
+	bool		whole;
+	RencoderMade result;
+
+	rencoder_look_again(look);
+	whole = rencoder_shrink_base_run(look->index, &look->catalog, &before) != NULL;
+	result = make_one(look, heap, choose_run_to_move, gives_way);
+	if (result == RENCODER_MADE_DONE && whole)
+	{
+		rencoder_look_again(look);
+		(void) rencoder_shrink_base_run(look->index, &look->catalog, &now);
+		result = now.ends < before.ends ? RENCODER_MADE_DONE : RENCODER_MADE_NOTHING;
+	}
+	if (result != RENCODER_MADE_NOTHING ||
+		!rencoder_shrink_deltas(look->index, &look->catalog, &deltas_end))
+		return result;
+	rencoder_make_delta_anew(look->index);
+	rencoder_look_again(look);
+	(void) rencoder_shrink_deltas(look->index, &look->catalog, &end);
+	return end < deltas_end ? RENCODER_MADE_DONE : RENCODER_MADE_NOTHING;
+}
+
+/* What VACUUM reads again, and makes of it. */
+static void
+renew_in_vacuum(RencoderLook *look, Relation heap)
+{
+	bool		anew;
+
+	/* Functions of users are not asked for this. */
+	if (RelationGetIndexExpressions(look->index) == NIL && RelationGetIndexPredicate(look->index) == NIL)
+		look->rows = rencoder_nulls_sample_rows(look->index, heap);
+	for (int i = 0; i < 2 * RENCODER_PIECES && renew(look, heap, false) == RENCODER_MADE_DONE; i++)
+		;
+	anew = make_one(look, heap, choose_old_coder, false) == RENCODER_MADE_DONE;
+	if (rencoder_nulls_are_stale(look->index, heap))
+		anew |= make_one(look, heap, choose_oldest_piece, false) == RENCODER_MADE_DONE;
+	if (anew)
+	{
+		rencoder_look_count_late(look);
+		drop_needless_entries(look);
+	}
+}
+
+static void
+free_spares(Relation index)
+{
+	rencoder_meta_lock_maintainer(index);
+	rencoder_pending_free_spares(index);
+	rencoder_stats_unlock_maintainer(index);
 }
 
 void
 rencoder_choose_in_vacuum(Relation index, Relation heap, bool urgent)
 {
-	Look	   *look = begin_look(index, heap);
+	RencoderLook *look = rencoder_look_begin(index, heap);
 
 	clean_up_to_end(look);
 	(void) make_tail(look, heap, look->nblocks, false);
 	rencoder_make_delta_at_rest(index, true);
 	if (!urgent)
 	{
-		bool		anew;
-
-		look_at_catalog(look);
+		rencoder_look_again(look);
 		train_coders(look, heap, RENCODER_GROWTH_IN_VACUUM);
-		while (make_one(look, heap, choose_merge, false) == RENCODER_MADE_DONE)
+		while (make_one(look, heap, rencoder_look_merge, false) == RENCODER_MADE_DONE)
 			;
-		(void) renew(look, heap, false);
-		anew = make_one(look, heap, choose_old_coder, false) == RENCODER_MADE_DONE;
-		if (rencoder_nulls_are_stale(index, heap))
-			anew |= make_one(look, heap, choose_oldest_piece, false) == RENCODER_MADE_DONE;
-		if (anew)
-		{
-			count_late(look);
-			drop_needless_entries(look);
-		}
+		renew_in_vacuum(look, heap);
 	}
-	rencoder_meta_lock_maintainer(index);
-	rencoder_pending_free_spares(index);
-	rencoder_stats_unlock_maintainer(index);
+	free_spares(index);
+	while (!urgent && move_run(look, heap, false) == RENCODER_MADE_DONE &&
+		   look->again <= MOST_AGAIN * look->end)
+		;
 }
 
 RencoderMade
 rencoder_choose_step(Relation index, Relation heap, const RencoderDemand *demand)
 {
-	Look	   *look = begin_look(index, heap);
+	RencoderLook *look = rencoder_look_begin(index, heap);
 	RencoderMade result;
 
 	look->quiet = demand->quiet;
@@ -528,9 +467,21 @@ rencoder_choose_step(Relation index, Relation heap, const RencoderDemand *demand
 	look->tries = demand->tries;
 	result = make_tail(look, heap, demand->tail_to, demand->gives_way);
 	if (result == RENCODER_MADE_NOTHING)
-		result = make_one(look, heap, choose_merge, demand->gives_way);
+		result = make_one(look, heap, rencoder_look_merge, demand->gives_way);
 	if (result == RENCODER_MADE_NOTHING && demand->renew)
 		result = renew(look, heap, demand->gives_way);
+	if (result == RENCODER_MADE_NOTHING && demand->quiet)
+		rencoder_make_delta_at_rest(index, false);
+	if (result == RENCODER_MADE_NOTHING && demand->renew)
+	{
+		free_spares(index);
+		result = move_run(look, heap, demand->gives_way);
+	}
+	if (result == RENCODER_MADE_NOTHING && demand->renew && rencoder_shrink_is_due(index))
+	{
+		rencoder_make_delta_at_rest(index, true);
+		rencoder_shrink_file(index, heap);
+	}
 	return result;
 }
 
@@ -552,7 +503,7 @@ count_rows(Relation index, const RencoderRunEntry *entry)
 
 /* Has the table, as its statistics say, so few rows by now that many of the run's have gone? */
 static bool
-many_rows_have_gone(const Look *look, Relation heap, const RencoderRunEntry *entry)
+many_rows_have_gone(const RencoderLook *look, Relation heap, const RencoderRunEntry *entry)
 {
 	double		rows = (RelationGetIndexPredicate(look->index) != NIL ? look->index : heap)->rd_rel->reltuples;
 	double		pages = heap->rd_rel->relpages;
@@ -566,7 +517,7 @@ many_rows_have_gone(const Look *look, Relation heap, const RencoderRunEntry *ent
  * late beside it?  Then to write it again would gain nothing.
  */
 static bool
-is_compact(const Look *look, Relation heap)
+is_compact(const RencoderLook *look, Relation heap)
 {
 	const RencoderRunEntry *run = &look->catalog.entry[0];
 
@@ -578,10 +529,10 @@ is_compact(const Look *look, Relation heap)
 		  rencoder_columns_train_is_due(heap, look->index, RENCODER_GROWTH_IN_VACUUM));
 }
 
-static Choice
-choose_everything(const Look *look)
+static RencoderPages
+choose_everything(const RencoderLook *look)
 {
-	return (Choice)
+	return (RencoderPages)
 	{
 		0, look->nblocks
 	};
@@ -590,7 +541,7 @@ choose_everything(const Look *look)
 BlockNumber
 rencoder_choose_all(Relation index, Relation heap)
 {
-	Look	   *look = begin_look(index, heap);
+	RencoderLook *look = rencoder_look_begin(index, heap);
 
 	if (!rencoder_choose_is_worth(index, look->nblocks) || is_compact(look, heap))
 		return 0;

@@ -9,6 +9,7 @@
 #ifndef RENCODER_CHOOSE_H
 #define RENCODER_CHOOSE_H
 
+#include "make/look.h"
 #include "make/make_run.h"
 
 /* Tables of fewer pages are read sooner than an index. */

@@ -20,6 +20,7 @@
 #include "base/options.h"
 #include "make/run_sorter.h"
 #include "store/pending.h"
+#include "store/run_extents.h"
 #include "store/run_pages.h"
 #include "store/stats_page.h"
 
@@ -338,6 +339,12 @@ write_delta_run(Merge *m, int i, RencoderNewRun *made)
 
 	if (writer == NULL)
 		return false;
+
+	/*
+	 * A delta lives shortly: what is free before a base run is for the next
+	 * one.
+	 */
+	rencoder_run_writer_keep_behind(writer, rencoder_run_extents_end(m->index, &m->catalog, false));
 	for (int tree = 0; tree < rencoder_run_ntrees(m->natts); tree++)
 	{
 		if (i < list_length(m->coders[tree]))

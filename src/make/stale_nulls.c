@@ -42,17 +42,47 @@ count_sampled_nulls(Relation index, ItemPointer tid, Datum *values, bool *isnull
 		sample->nulls[col] += isnull[col];
 }
 
-bool
-rencoder_nulls_are_stale(Relation index, Relation heap)
+/* Reads one page of each 64th of the table, at no fixed distance, which nulls might have, too; returns how many. */
+static uint32
+sample_table(Relation index, Relation heap, SampledNulls *sample)
 {
 	IndexInfo  *indexInfo = BuildIndexInfo(index);
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
 	uint32		n = Min(nblocks, SAMPLED_PAGES);
-	SampledNulls in_runs = {.natts = indexInfo->ii_NumIndexKeyAttrs};
+	pg_prng_state prng;
+
+	indexInfo->ii_Concurrent = false;
+	pg_prng_seed(&prng, nblocks);
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint64		first = (uint64) i * nblocks / n;
+		uint64		last = (uint64) (i + 1) * nblocks / n - 1;
+
+		CHECK_FOR_INTERRUPTS();
+		(void) rencoder_heap_read(heap, index, indexInfo, true,
+								  (BlockNumber) pg_prng_uint64_range(&prng, first, last), 1,
+								  count_sampled_nulls, sample, NULL);
+	}
+	return n;
+}
+
+double
+rencoder_nulls_sample_rows(Relation index, Relation heap)
+{
+	SampledNulls now = {0};
+	uint32		n = sample_table(index, heap, &now);
+
+	return n == 0 ? 0 : now.rows * RelationGetNumberOfBlocks(heap) / n;
+}
+
+bool
+rencoder_nulls_are_stale(Relation index, Relation heap)
+{
+	SampledNulls in_runs = {.natts = IndexRelationGetNumberOfKeyAttributes(index)};
 	SampledNulls now = in_runs;
 	bool		any = false;
 	bool		stale = false;
-	pg_prng_state prng;
+	uint32		n;
 	RencoderCatalog catalog;
 
 	rencoder_catalog_copy(index, &catalog, NULL, NULL, NULL);
@@ -76,24 +106,11 @@ rencoder_nulls_are_stale(Relation index, Relation heap)
 	}
 	for (int col = 0; col < now.natts; col++)
 		any |= in_runs.nulls[col] > in_runs.rows / STALE_PART;
-	indexInfo->ii_Concurrent = false;
-
-	/*
-	 * One of each 64th of the table, at no fixed distance, which nulls might
-	 * have, too.
-	 */
-	pg_prng_seed(&prng, nblocks);
-	for (uint32 i = 0; i < n && any; i++)
-	{
-		uint64		first = (uint64) i * nblocks / n;
-		uint64		last = (uint64) (i + 1) * nblocks / n - 1;
-
-		CHECK_FOR_INTERRUPTS();
-		(void) rencoder_heap_read(heap, index, indexInfo, true,
-								  (BlockNumber) pg_prng_uint64_range(&prng, first, last), 1,
-								  count_sampled_nulls, &now, NULL);
-	}
-	for (int col = 0; col < now.natts && any; col++)
-		stale |= in_runs.nulls[col] * n > STALE_NULLS * (now.nulls[col] + now.rows / STALE_PART) * nblocks;
+	if (!any)
+		return false;
+	n = sample_table(index, heap, &now);
+	for (int col = 0; col < now.natts; col++)
+		stale |= in_runs.nulls[col] * n > STALE_NULLS * (now.nulls[col] + now.rows / STALE_PART) *
+			RelationGetNumberOfBlocks(heap);
 	return stale;
 }

@@ -15,4 +15,7 @@
  */
 extern bool rencoder_nulls_are_stale(Relation index, Relation heap);
 
+/* How many rows a reading of the table would find now, about, by 64 pages. */
+extern double rencoder_nulls_sample_rows(Relation index, Relation heap);
+
 #endif							/* RENCODER_STALE_NULLS_H */

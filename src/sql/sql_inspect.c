@@ -106,7 +106,7 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
 						RENCODER_PRIVILEGE_INSPECT);
 	rencoder_catalog_copy(target.index, catalog, &metadata, NULL, NULL);
-	free_pages = rencoder_space_count_free_pages(target.index, &free_extents);
+	free_pages = rencoder_space_count_free_pages(target.index, InvalidBlockNumber, &free_extents);
 
 	put_inspected_text(&row, psprintf("0x%08X", metadata.magic));
 	put(&row, Int32GetDatum(metadata.version));

@@ -116,18 +116,26 @@ rencoder_meta_takes_entries(Relation index, BlockNumber page)
 	return takes;
 }
 
+/*
+ * The guesses are kept as long as smgr keeps a target block: a truncation makes all sessions forget that
+ * before they can lock the index (INV-21).  Where no tail is known it is that of the metapage.
+ */
 BlockNumber
 rencoder_meta_tail(Relation index)
 {
-	return index->rd_amcache == NULL ? RENCODER_NO_BLOCK :
-		((const RencoderCache *) index->rd_amcache)->tail;
+	BlockNumber tail = RelationGetTargetBlock(index);
+
+	return tail == InvalidBlockNumber ? RENCODER_NO_BLOCK : tail;
 }
 
 void
 rencoder_meta_keep_tail(Relation index, BlockNumber tail)
 {
-	if (index->rd_amcache != NULL)
-		((RencoderCache *) index->rd_amcache)->tail = tail;
+	RencoderCache *cache = (RencoderCache *) index->rd_amcache;
+
+	if (cache != NULL && RelationGetTargetBlock(index) == InvalidBlockNumber)
+		cache->nblocks = 0;
+	RelationSetTargetBlock(index, tail);
 }
 
 bool
@@ -136,11 +144,12 @@ rencoder_meta_has_block(Relation index, BlockNumber blkno)
 	RencoderCache *cache = (RencoderCache *) index->rd_amcache;
 	BlockNumber nblocks;
 
-	if (cache != NULL && blkno < cache->nblocks)
+	if (cache != NULL && blkno < cache->nblocks && RelationGetTargetBlock(index) != InvalidBlockNumber)
 		return true;
 	nblocks = RelationGetNumberOfBlocks(index);
-	if (index->rd_amcache != NULL)
-		((RencoderCache *) index->rd_amcache)->nblocks = nblocks;
+	rencoder_meta_keep_tail(index, rencoder_meta_tail(index));
+	if (cache != NULL)
+		cache->nblocks = nblocks;
 	return blkno < nblocks;
 }
 

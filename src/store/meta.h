@@ -87,12 +87,10 @@ typedef struct RencoderMeta
 typedef struct RencoderCache
 {
 	RencoderMeta meta;
-	BlockNumber nblocks;		/* of the index, at least: it never becomes
-								 * shorter */
+	BlockNumber nblocks;		/* of the index, a guess
+								 * (rencoder_meta_has_block) */
 	BlockNumber frontier;		/* as seen last; that it has fallen costs
 								 * entries only (INV-3) */
-	BlockNumber tail;			/* of the pending list: a guess, or
-								 * RENCODER_NO_BLOCK */
 	Buffer		buffer;			/* of the metapage: a guess */
 } RencoderCache;
 

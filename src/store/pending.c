@@ -72,11 +72,29 @@ init_pending_tail(Page page, BlockNumber blkno, uint64 number)
 }
 
 /*
+ * A page to link where none is spare: a free one of the second half of the file, where no run looks for space
+ * first, unless somebody maintains the index; else the file is extended.  The caller has the linker's lock.
+ */
+static BlockNumber
+take_pending_page(Relation index)
+{
+	BlockNumber blkno;
+
+	if (rencoder_space_find_root(index, RENCODER_PAGE_FREE) == RENCODER_NO_BLOCK ||
+		!rencoder_meta_try_lock_maintainer(index))
+		return rencoder_space_extend_made(index, RENCODER_PAGE_PENDING);
+	blkno = rencoder_space_alloc_some(index, RelationGetNumberOfBlocks(index) / 2, 1, 1).start;
+	rencoder_wal_write_fresh(index, blkno, RENCODER_PAGE_PENDING, NULL, true);
+	(void) rencoder_meta_unlock_maintainer(index);
+	return blkno;
+}
+
+/*
  * Links a page behind "tail" (RENCODER_NO_BLOCK: the first of all), unless that is not the
  * tail any more.
  *
  * Only a holder of the linker's lock takes pages off the spare chain, so what is spare
- * stays so until the metapage is locked.  A crash after extension loses the page.
+ * stays so until the metapage is locked.  A crash after it was taken loses the page.
  */
 static void
 link_pending_page(Relation index, BlockNumber tail)
@@ -100,8 +118,7 @@ link_pending_page(Relation index, BlockNumber tail)
 		return;
 	}
 	UnlockReleaseBuffer(metabuf);
-	blkno = spare != RENCODER_NO_BLOCK ? spare :
-		rencoder_space_extend_made(index, RENCODER_PAGE_PENDING);
+	blkno = spare != RENCODER_NO_BLOCK ? spare : take_pending_page(index);
 
 	metabuf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	if (spare != RENCODER_NO_BLOCK)
@@ -235,11 +252,10 @@ rencoder_pending_close(Relation index)
 {
 	RencoderPendingList bounds = read_pending_bounds(index);
 
-	if (bounds.last == RENCODER_NO_BLOCK)
-		return 0;
-	if (pending_page_bytes(index, bounds.last, false) > 0)
+	if (bounds.last != RENCODER_NO_BLOCK && pending_page_bytes(index, bounds.last, false) > 0)
 		link_pending_page(index, bounds.last);
-	return read_pending_bounds(index).last_number - 1;
+	bounds = read_pending_bounds(index);
+	return bounds.last_number - (bounds.last == RENCODER_NO_BLOCK ? 0 : 1);
 }
 
 bool
@@ -258,6 +274,12 @@ rencoder_pending_is_empty(Relation index)
 	return bounds.last == RENCODER_NO_BLOCK ||
 		(rencoder_pending_pages(&bounds) <= 2 && pending_page_bytes(index, bounds.first, true) == 0 &&
 		 pending_page_bytes(index, bounds.last, true) == 0);
+}
+
+bool
+rencoder_pending_can_be_given_up(Relation index)
+{
+	return read_pending_bounds(index).last != RENCODER_NO_BLOCK && rencoder_pending_is_empty(index);
 }
 
 /* ---- Spare pages ---- */
@@ -386,13 +408,56 @@ rencoder_pending_free_spares(Relation index)
 {
 	RencoderSpareChain chain = {0};
 	bool		unchanged = read_pending_spares(index, &chain);
+	uint64		most = Max(Min(RelationGetNumberOfBlocks(index) / 32, RENCODER_SPARE_PAGES), 2);
 
-	while (unchanged && chain.n > RENCODER_SPARE_PAGES)
+	while (unchanged && chain.n > most)
 	{
 		CHECK_FOR_INTERRUPTS();
-		unchanged = free_pending_spares(index, &chain,
-										(uint32) Min(chain.n - RENCODER_SPARE_PAGES, SPARE_BATCH));
+		unchanged = free_pending_spares(index, &chain, (uint32) Min(chain.n - most, SPARE_BATCH));
 	}
+}
+
+/* The old tail is closed, too: a session that takes it for the tail yet must not find it open. */
+void
+rencoder_pending_give_up(Relation index)
+{
+	RencoderPendingList bounds = read_pending_bounds(index);
+	RencoderSpareChain chain = {0};
+	RencoderWal *wal;
+	RencoderMetaPageData *meta;
+	RencoderPendingList *pending;
+	Buffer		freebuf;
+	Buffer		metabuf;
+	Buffer		tailbuf;
+	Page		freepage;
+
+	if (bounds.last == RENCODER_NO_BLOCK || bounds.first != bounds.last ||
+		pending_page_bytes(index, bounds.last, false) > 0 || !read_pending_spares(index, &chain) ||
+		chain.n > SPARE_BATCH)
+		return;
+	add_pending_spare(&chain, bounds.last);
+	freebuf = rencoder_space_prepare_release(index, (uint32) chain.n);
+	metabuf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	tailbuf = rencoder_page_read(index, bounds.last, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_PENDING);
+	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(index, true);
+	meta = RencoderPageGetMeta(rencoder_wal_register(wal, metabuf));
+	meta->changes++;
+	pending = &meta->pending;
+	pending->first = pending->last = pending->spare = RENCODER_NO_BLOCK;
+	pending->first_number = pending->last_number + 1;
+	RencoderPageGetPending(rencoder_wal_register(wal, tailbuf))->open = 0;
+	freepage = rencoder_wal_register(wal, freebuf);
+	for (uint64 i = 0; i < chain.n; i++)
+	{
+		RencoderExtent extent = {chain.page[i].blkno, 1};
+
+		rencoder_space_release(freepage, extent);
+	}
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(freebuf);
+	UnlockReleaseBuffer(tailbuf);
+	UnlockReleaseBuffer(metabuf);
 }
 
 /* ---- Reading ---- */

@@ -25,7 +25,8 @@
  * are, in a record of the catalog.
  *
  * Locks: a reader holds one page, share.  Who links a page holds the linker's lock, a
- * heavyweight one, then metapage, old tail and new page, exclusively.
+ * heavyweight one, then perhaps the maintainer lock, which he only tries for, then metapage, old tail and new
+ * page, exclusively.
  */
 #ifndef RENCODER_PENDING_H
 #define RENCODER_PENDING_H
@@ -131,13 +132,24 @@ extern bool rencoder_pending_has_closed(Relation index, uint64 npages);
 extern bool rencoder_pending_is_empty(Relation index);
 
 /*
- * Frees spare pages but for RENCODER_SPARE_PAGES; none if somebody is linking pages.  The caller
+ * Frees spare pages but for RENCODER_SPARE_PAGES, or a 32nd of a small index's file; none if somebody is
+ * linking pages.  The caller
  * has the maintainer lock.  WAL: for up to 64 of them a record of metapage, the spare page before
  * them, free list.
  */
 extern void rencoder_pending_free_spares(Relation index);
 
 #define RENCODER_SPARE_PAGES	32
+
+/* Has the list pages, but no entry?  Locks: those of rencoder_pending_is_empty(). */
+extern bool rencoder_pending_can_be_given_up(Relation index);
+
+/*
+ * Frees all pages of a list without entries, and the spare ones, so that the end of the file may be free; the
+ * next entry begins the list anew.  Nothing is done if there are entries, or too many spare pages.  The caller
+ * has locked the index AccessExclusively.  WAL: metapage, tail, free list.
+ */
+extern void rencoder_pending_give_up(Relation index);
 
 typedef struct RencoderSparePage
 {

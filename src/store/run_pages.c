@@ -22,6 +22,7 @@ struct RencoderRunWriter
 	RencoderNewRun made;		/* to be */
 	bool		log;
 	BlockNumber info_page;
+	BlockNumber from;			/* its extents are not before this block */
 	RencoderRunInfo info;		/* to be */
 	uint32		npages;			/* written, and the info page */
 	uint32		unwritten;		/* at the end of the last extent */
@@ -56,6 +57,12 @@ rencoder_run_writer_begin(Relation index, uint8 kind, BlockNumber from, BlockNum
 	w->memory = palloc(renc_run_encoder_size(RENCODER_RUN_PAYLOAD));
 	w->page = palloc0(RENCODER_PAYLOAD_SIZE);
 	return w;
+}
+
+void
+rencoder_run_writer_keep_behind(RencoderRunWriter *w, BlockNumber from)
+{
+	w->from = from;
 }
 
 uint32
@@ -120,7 +127,7 @@ extend_run(RencoderRunWriter *w, uint32 least)
 	{
 		uint32		n = Min(Max(FIRST_EXTENT, w->npages / 4), LARGEST_EXTENT);
 
-		extent = rencoder_space_alloc(w->index, Max(n, least));
+		extent = rencoder_space_alloc_some(w->index, w->from, least, Max(n, least));
 		rencoder_space_secure(w->index, extent);
 	}
 	else

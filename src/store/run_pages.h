@@ -22,6 +22,9 @@ extern RencoderRunWriter *rencoder_run_writer_begin(Relation index, uint8 kind, 
 													BlockNumber to, uint64 cut, bool log);
 extern uint32 rencoder_run_writer_number(const RencoderRunWriter *writer);
 
+/* No space before this block is to be used. */
+extern void rencoder_run_writer_keep_behind(RencoderRunWriter *writer, BlockNumber from);
+
 /*
  * Begins a tree (run_format.h), whose keys are made by that coder and whose heap pages are
  * first_page .. first_page + npages - 1.  Its entries may name parts of them.  "wanted", "together",

@@ -4,6 +4,7 @@
  */
 #include "store/space.h"
 
+#include "catalog/storage.h"
 #include "storage/lmgr.h"
 
 /* The caller has the extension lock. */
@@ -47,33 +48,46 @@ rencoder_space_extend_made(Relation index, uint16 page_id)
 	return blkno;
 }
 
+/* May the list of the page have so many extents? */
 static void
-check_free_space_list(Relation index, Buffer buf)
+check_free_space_list(Relation index, BlockNumber blkno, const RencoderFreePageData *list)
 {
-	if (RencoderPageGetFree(BufferGetPage(buf))->n > RENCODER_FREE_EXTENTS)
-		rencoder_page_corrupted(index, BufferGetBlockNumber(buf),
-								"The free list has an impossible number of extents.");
+	if (list->n > RENCODER_FREE_EXTENTS)
+		rencoder_page_corrupted(index, blkno, "The free list has an impossible number of extents.");
+}
+
+/* The list of the page has fewer extents from now on. */
+static void
+shorten_free_space_list(RencoderFreePageData *list, uint32 n)
+{
+	memset(&list->extent[n], 0, (list->n - n) * sizeof(RencoderExtent));
+	list->n = n;
 }
 
 /*
- * The first block of an extent of the page that is large enough, and lies before "before"; that if there
- * is none.  The page is locked.
+ * The first block of an extent of the page that has so many pages, not before "from", and lies before "before";
+ * that if there is none.  The page is locked.
  */
 static BlockNumber
-first_space_on_page(Buffer buf, uint32 npages, BlockNumber before)
+first_space_on_page(Buffer buf, BlockNumber from, uint32 npages, BlockNumber before)
 {
 	const RencoderFreePageData *list = RencoderPageGetFree(BufferGetPage(buf));
 
 	for (uint32 i = 0; i < list->n; i++)
 	{
-		if (list->extent[i].npages >= npages)
-			before = Min(before, list->extent[i].start);
+		const RencoderExtent *e = &list->extent[i];
+
+		if (e->npages >= npages && e->start >= from)
+			before = Min(before, e->start);
 	}
 	return before;
 }
 
-/* Takes blocks off the extent of a page that begins at "start".  The page is locked and stays so. */
-static void
+/*
+ * Takes blocks off the extent of a page that begins at "start": all, or so many; returns how many.  The page is
+ * locked and stays so.
+ */
+static uint32
 take_space_from_page(Relation index, Buffer buf, BlockNumber start, uint32 npages)
 {
 	RencoderWal *wal = rencoder_wal_begin(index, true);
@@ -82,6 +96,7 @@ take_space_from_page(Relation index, Buffer buf, BlockNumber start, uint32 npage
 
 	while (e->start != start)
 		e++;
+	npages = Min(npages, e->npages);
 	e->start += npages;
 	e->npages -= npages;
 	if (e->npages == 0)
@@ -90,6 +105,7 @@ take_space_from_page(Relation index, Buffer buf, BlockNumber start, uint32 npage
 		list->extent[list->n].start = RENCODER_NO_BLOCK;
 	}
 	rencoder_wal_finish(wal);
+	return npages;
 }
 
 static BlockNumber *
@@ -146,23 +162,24 @@ take_space_from_end(Relation index, uint32 npages)
 	return extent;
 }
 
-/* Those nearest to the front: so the end of the file becomes free. */
+/* With less than a quarter of "most" a run would have too many extents. */
 RencoderExtent
-rencoder_space_alloc(Relation index, uint32 npages)
+rencoder_space_alloc_some(Relation index, BlockNumber from, uint32 least, uint32 most)
 {
-	RencoderExtent extent = {InvalidBlockNumber, npages};
+	RencoderExtent extent = {InvalidBlockNumber, most};
 	BlockNumber list_page = RENCODER_NO_BLOCK;
 	BlockNumber blkno = rencoder_space_find_root(index, RENCODER_PAGE_FREE);
 	Buffer		buf;
 
+	least = Max(Max(least, most / 4), 1);
 	while (blkno != RENCODER_NO_BLOCK)
 	{
 		BlockNumber first;
 
 		CHECK_FOR_INTERRUPTS();
 		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_FREE);
-		check_free_space_list(index, buf);
-		first = first_space_on_page(buf, npages, extent.start);
+		check_free_space_list(index, blkno, RencoderPageGetFree(BufferGetPage(buf)));
+		first = first_space_on_page(buf, from, least, extent.start);
 		if (first != extent.start)
 			list_page = blkno;
 		extent.start = first;
@@ -170,11 +187,17 @@ rencoder_space_alloc(Relation index, uint32 npages)
 		UnlockReleaseBuffer(buf);
 	}
 	if (list_page == RENCODER_NO_BLOCK)
-		return take_space_from_end(index, npages);
+		return take_space_from_end(index, most);
 	buf = rencoder_page_read(index, list_page, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_FREE);
-	take_space_from_page(index, buf, extent.start, npages);
+	extent.npages = take_space_from_page(index, buf, extent.start, most);
 	UnlockReleaseBuffer(buf);
 	return extent;
+}
+
+RencoderExtent
+rencoder_space_alloc(Relation index, uint32 npages)
+{
+	return rencoder_space_alloc_some(index, 0, npages, npages);
 }
 
 RencoderExtent
@@ -240,7 +263,7 @@ rencoder_space_prepare_release(Relation index, uint32 n)
 		bool		room;
 
 		buf = rencoder_page_read(index, root, BUFFER_LOCK_SHARE, RENCODER_PAGE_FREE);
-		check_free_space_list(index, buf);
+		check_free_space_list(index, root, RencoderPageGetFree(BufferGetPage(buf)));
 		room = RencoderPageGetFree(BufferGetPage(buf))->n + n <= RENCODER_FREE_EXTENTS;
 		LockBuffer(buf, BUFFER_LOCK_UNLOCK);
 		if (room)
@@ -249,7 +272,7 @@ rencoder_space_prepare_release(Relation index, uint32 n)
 	}
 
 	/* Put a new page at the head. */
-	blkno = rencoder_space_extend(index, 1);
+	blkno = rencoder_space_alloc(index, 1).start;
 	rencoder_wal_write_fresh(index, blkno, RENCODER_PAGE_FREE, NULL, true);
 	metabuf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	buf = rencoder_page_read(index, blkno, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_FREE);
@@ -288,37 +311,167 @@ rencoder_space_release(Page image, RencoderExtent extent)
 	}
 	Assert(kept < RENCODER_FREE_EXTENTS);
 	list->extent[kept++] = extent;
-	for (uint32 i = kept; i < list->n; i++)
-	{
-		list->extent[i].start = RENCODER_NO_BLOCK;
-		list->extent[i].npages = 0;
-	}
+	if (kept < list->n)
+		shorten_free_space_list(list, kept);
 	list->n = kept;
 }
 
-uint64
-rencoder_space_count_free_pages(Relation index, uint32 *nextents)
+/* The extents of the list, and perhaps its own pages. */
+typedef struct FreeSpace
+{
+	RencoderExtent *extent;
+	uint32		n;
+	uint32		allocated;
+} FreeSpace;
+
+static void
+add_free_space(FreeSpace *space, const RencoderExtent *extent, uint32 n)
+{
+	if (space->n + n > space->allocated)
+	{
+		space->allocated = Max(2 * space->allocated, space->n + n + 64);
+		space->extent = space->extent == NULL ? palloc(space->allocated * sizeof(RencoderExtent)) :
+			repalloc_huge(space->extent, space->allocated * sizeof(RencoderExtent));
+	}
+	memcpy(space->extent + space->n, extent, n * sizeof(RencoderExtent));
+	space->n += n;
+}
+
+static void
+read_free_space(Relation index, FreeSpace *space, bool own)
 {
 	BlockNumber blkno = rencoder_space_find_root(index, RENCODER_PAGE_FREE);
-	uint64		npages = 0;
 
-	if (nextents)
-		*nextents = 0;
+	memset(space, 0, sizeof(*space));
 	while (blkno != RENCODER_NO_BLOCK)
 	{
-		Buffer		buf;
-		RencoderFreePageData *list;
+		RencoderFreePageData *list = rencoder_page_copy(index, blkno, RENCODER_PAGE_FREE);
+		RencoderExtent page = {blkno, own ? 1 : 0};
 
 		CHECK_FOR_INTERRUPTS();
-		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_FREE);
-		check_free_space_list(index, buf);
-		list = RencoderPageGetFree(BufferGetPage(buf));
-		for (uint32 i = 0; i < list->n; i++)
-			npages += list->extent[i].npages;
-		if (nextents)
-			*nextents += list->n;
+		check_free_space_list(index, blkno, list);
+		if (space->n > RelationGetNumberOfBlocks(index))
+			rencoder_page_corrupted(index, blkno, "The free list is circular.");
+		add_free_space(space, list->extent, list->n);
+		add_free_space(space, &page, 1);
 		blkno = list->next;
-		UnlockReleaseBuffer(buf);
+		pfree(list);
 	}
+}
+
+uint64
+rencoder_space_count_free_pages(Relation index, BlockNumber end, uint32 *nextents)
+{
+	uint64		npages = 0;
+	uint32		n = 0;
+	FreeSpace	space;
+
+	read_free_space(index, &space, false);
+	for (uint32 i = 0; i < space.n; i++)
+	{
+		n += space.extent[i].npages > 0;
+		npages += space.extent[i].start < end ? space.extent[i].npages : 0;
+	}
+	if (nextents != NULL)
+		*nextents = n;
 	return npages;
+}
+
+static int
+compare_extents(const void *a, const void *b)
+{
+	BlockNumber x = ((const RencoderExtent *) a)->start;
+	BlockNumber y = ((const RencoderExtent *) b)->start;
+
+	return x < y ? -1 : x > y;
+}
+
+/* All that is free, the pages of the list included, in the order of the file, neighbours united. */
+static void
+read_united_space(Relation index, FreeSpace *space)
+{
+	uint32		n = 0;
+
+	read_free_space(index, space, true);
+	if (space->n > 0)
+		qsort(space->extent, space->n, sizeof(RencoderExtent), compare_extents);
+	for (uint32 i = 0; i < space->n; i++)
+	{
+		RencoderExtent *last = &space->extent[n - 1];
+
+		if (n > 0 && last->start + last->npages == space->extent[i].start)
+			last->npages += space->extent[i].npages;
+		else
+			space->extent[n++] = space->extent[i];
+	}
+	space->n = n;
+}
+
+BlockNumber
+rencoder_space_used_end(Relation index)
+{
+	BlockNumber end = RelationGetNumberOfBlocks(index);
+	FreeSpace	space;
+
+	read_united_space(index, &space);
+	end -= rencoder_page_count_new(index, end, end);
+	for (uint32 i = space.n; i > 0 && space.extent[i - 1].start + space.extent[i - 1].npages >= end; i--)
+		end = Min(end, space.extent[i - 1].start);
+	return end;
+}
+
+/* Writes a list of these extents on pages that it takes from the first of them; returns the first page. */
+static BlockNumber
+write_free_list(Relation index, RencoderExtent *extent, uint32 n)
+{
+	RencoderFreePageData *list = palloc0(RENCODER_PAYLOAD_SIZE);
+	BlockNumber root = RENCODER_NO_BLOCK;
+
+	while (n > 0)
+	{
+		BlockNumber blkno = extent->start++;
+
+		if (--extent->npages == 0)
+		{
+			extent++;
+			n--;
+		}
+		list->next = root;
+		list->n = Min(n, RENCODER_FREE_EXTENTS);
+		n -= list->n;
+		memset(list->extent, 0, RENCODER_FREE_EXTENTS * sizeof(RencoderExtent));
+		memcpy(list->extent, &extent[n], list->n * sizeof(RencoderExtent));
+		rencoder_wal_write_fresh(index, blkno, RENCODER_PAGE_FREE, (char *) list, true);
+		root = blkno;
+	}
+	pfree(list);
+	return root;
+}
+
+static void
+set_free_root(Relation index, BlockNumber root)
+{
+	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	RencoderWal *wal = rencoder_wal_begin(index, true);
+
+	RencoderPageGetMeta(rencoder_wal_register(wal, buf))->free_root = root;
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+/*
+ * The new list may be written to pages of the old one, which must not be read as part of that: a crash would
+ * leave a list that names pages twice.  So there is none meanwhile.
+ */
+void
+rencoder_space_truncate(Relation index, BlockNumber end)
+{
+	FreeSpace	space;
+
+	read_united_space(index, &space);
+	while (space.n > 0 && space.extent[space.n - 1].start >= end)
+		space.n--;
+	set_free_root(index, RENCODER_NO_BLOCK);
+	set_free_root(index, write_free_list(index, space.extent, space.n));
+	RelationTruncate(index, end);
 }

@@ -35,6 +35,9 @@ typedef struct RencoderFreePageData
  */
 extern RencoderExtent rencoder_space_alloc(Relation index, uint32 npages);
 
+/* The same of as many as the list has together from block "from" on: "most", or fewer, but "least". */
+extern RencoderExtent rencoder_space_alloc_some(Relation index, BlockNumber from, uint32 least, uint32 most);
+
 /* The same, or, where nothing is logged (a build), from the end of the file. */
 extern RencoderExtent rencoder_space_take(Relation index, uint32 npages, bool log);
 
@@ -79,7 +82,18 @@ extern BlockNumber rencoder_space_extend_made(Relation index, uint16 page_id);
 extern Buffer rencoder_space_prepare_release(Relation index, uint32 n);
 extern void rencoder_space_release(Page image, RencoderExtent extent);
 
-/* Pages in the list; extents in it if not NULL. */
-extern uint64 rencoder_space_count_free_pages(Relation index, uint32 *nextents);
+/* Pages in the list that lie before "end"; extents in the list if not NULL. */
+extern uint64 rencoder_space_count_free_pages(Relation index, BlockNumber end, uint32 *nextents);
+
+/* The block behind the last one of the file that is neither in the list, nor a page of it, nor zero. */
+extern BlockNumber rencoder_space_used_end(Relation index);
+
+/*
+ * Shortens the file to "end", all of what lies behind that being free, and writes the list anew.  The caller
+ * has locked the index AccessExclusively, and is not in parallel mode (INV-21).  WAL: metapage, the new list,
+ * metapage; then the truncation.  A crash in between leaves the end in the file, and loses what is free, until
+ * REINDEX.
+ */
+extern void rencoder_space_truncate(Relation index, BlockNumber end);
 
 #endif							/* RENCODER_SPACE_H */

@@ -165,12 +165,12 @@ tail_to_make(RencoderJob *job, Relation heap, const RencoderCatalog *catalog, Bl
 static void
 shorten_pending(Relation index, bool read)
 {
-	uint64		least = read ? RENCODER_DELTA_READ_PAGES : RENCODER_DELTA_PAGES;
+	uint64		least = read ? RENCODER_DELTA_READ_PAGES : RENCODER_DELTA_UNREAD_PAGES;
 
 	if (!rencoder_pending_has_closed(index, least))
 		return;
 	rencoder_meta_lock_maintainer(index);
-	rencoder_make_delta(index, least, PG_UINT32_MAX, read ? RENCODER_DELTA_READ : RENCODER_DELTA_BUSY);
+	rencoder_make_delta(index, least, PG_UINT32_MAX, read ? RENCODER_DELTA_READ : RENCODER_DELTA_UNREAD);
 	rencoder_stats_unlock_maintainer(index);
 }
 
@@ -200,8 +200,6 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	if (demand.read)
 		job->pause_ms = READ_LOOK_MS;
 	shorten_pending(index, demand.read);
-	if (demand.quiet)
-		rencoder_make_delta_at_rest(index, false);
 	demand.tail_to = tail_to_make(job, heap, &catalog, nblocks, demand.quiet);
 	demand.renew = demand.quiet ||
 		TimestampDifferenceExceeds(job->renewed_at, GetCurrentTimestamp(), RENEW_MS);

@@ -1,0 +1,203 @@
+/*
+ * look.c
+ *		What a maintainer sees of an index.
+ *
+ * Each run costs a query a descent.  So where MERGE_RUNS neighbours are of about the same size, or MERGE_QUIET
+ * when no rows come, one takes their place, which is made of the table, since cells do not have whole keys.
+ */
+#include "make/look.h"
+
+#include "make/make_delta.h"
+
+/*
+ * So many neighbours become one, if the largest is not more than SIZES times as large as the others are; when no
+ * rows come, not larger than all others together, so that a load does not have much of the table written again.
+ */
+#define MERGE_YOUNG		4		/* if that has no more than
+								 * RENCODER_YOUNG_PAGES */
+#define MERGE_RUNS		8
+#define MERGE_QUIET		3		/* when no rows come */
+#define MERGE_SIZES		4
+
+/* No more pages than this are read to merge runs, or a share of the table. */
+#define MERGE_PAGES		262144
+#define MERGE_SHARE		4
+
+/* When no rows come, no more than this part of the table: pieces that were read again stay what they are. */
+#define MERGE_QUIETLY	3
+
+/* A table of fewer pages is one piece: runs of so many pages are merged soon, too. */
+#define LARGE_PAGES		RENCODER_YOUNG_PAGES
+
+static const RencoderPages nothing = {0, 0};
+
+void
+rencoder_look_again(RencoderLook *look)
+{
+	rencoder_catalog_copy(look->index, &look->catalog, NULL, NULL, NULL);
+	look->end = look->catalog.frontier;
+	if (look->end == RENCODER_NO_FRONTIER)
+		look->end = look->nblocks;
+	look->n = rencoder_catalog_segments(&look->catalog, look->end, look->segment);
+}
+
+RencoderLook *
+rencoder_look_begin(Relation index, Relation heap)
+{
+	RencoderLook *look = palloc0(sizeof(RencoderLook));
+
+	look->index = index;
+	look->nblocks = RelationGetNumberOfBlocks(heap);
+	look->rows = -1;
+	rencoder_look_again(look);
+	return look;
+}
+
+double
+rencoder_look_base_rows(const RencoderLook *look)
+{
+	double		rows = 0;
+
+	for (int i = 0; i < look->n; i++)
+	{
+		const RencoderSegment *s = &look->segment[i];
+
+		if (s->run != NULL)
+			rows += (double) s->run->first.rows * (s->to - s->from) /
+				(Min(s->run->to, look->end) - s->run->from);
+	}
+	return rows;
+}
+
+/* Rows of LIVE runs that are deltas, or not. */
+static double
+count_run_rows(const RencoderLook *look, bool deltas)
+{
+	double		rows = 0;
+
+	for (uint32 i = 0; i < look->catalog.n; i++)
+	{
+		const RencoderRunEntry *run = &look->catalog.entry[i];
+
+		if (rencoder_run_covers(run) != deltas && run->state == RENCODER_RUN_LIVE)
+			rows += (double) run->first.rows;
+	}
+	return rows;
+}
+
+double
+rencoder_look_stored_rows(const RencoderLook *look)
+{
+	return count_run_rows(look, false);
+}
+
+double
+rencoder_look_delta_rows(const RencoderLook *look)
+{
+	return count_run_rows(look, true);
+}
+
+void
+rencoder_look_count_late(RencoderLook *look)
+{
+	rencoder_look_again(look);
+	rencoder_make_delta_count(look->index, rencoder_look_piece_pages(look), look->late, RENCODER_PIECES);
+}
+
+BlockNumber
+rencoder_look_piece_pages(const RencoderLook *look)
+{
+	return look->end < LARGE_PAGES ? look->end : (look->end + RENCODER_PIECES - 1) / RENCODER_PIECES;
+}
+
+RencoderPages
+rencoder_look_piece(const RencoderLook *look, BlockNumber from)
+{
+	BlockNumber npages = rencoder_look_piece_pages(look);
+	RencoderPages piece;
+
+	/*
+	 * With a page on either side: rows that come to one piece after the other
+	 * fill both.
+	 */
+	piece.from = from > 0 ? from - 1 : 0;
+	piece.to = (BlockNumber) Min((uint64) from + npages + 1, look->end);
+
+	/* The whole of a run stays as long as it covers a page. */
+	for (int i = 0; i < look->n; i++)
+	{
+		const RencoderSegment *s = &look->segment[i];
+
+		if (s->from < piece.to && piece.to < s->to && s->to - piece.to <= npages / 2)
+			piece.to = s->to;
+		if (s->from < piece.from && piece.from < s->to && piece.from - s->from <= npages / 2)
+			piece.from = s->from;
+	}
+	return piece;
+}
+
+/* ---- Merging ---- */
+
+/* Neighbours that are worth merging, "count" of them from the i-th segment on. */
+static bool
+is_tier(const RencoderLook *look, int i, int count)
+{
+	uint64		sum = 0;
+	uint64		greatest = 0;
+
+	if (i + count > look->n)
+		return false;
+	for (int k = i; k < i + count; k++)
+	{
+		uint64		npages = look->segment[k].to - look->segment[k].from;
+
+		sum += npages;
+		greatest = Max(greatest, npages);
+	}
+	return look->quiet ? greatest <= sum - greatest :
+		greatest * (count - 1) <= (sum - greatest) * MERGE_SIZES;
+}
+
+static RencoderPages
+segments_from(const RencoderLook *look, int i, int count)
+{
+	return (RencoderPages)
+	{
+		look->segment[i].from, look->segment[i + count - 1].to
+	};
+}
+
+/* The least neighbours, of MERGE_YOUNG. */
+static RencoderPages
+choose_least_neighbours(const RencoderLook *look)
+{
+	RencoderPages least = nothing;
+
+	for (int i = 0; i + MERGE_YOUNG <= look->n; i++)
+	{
+		RencoderPages choice = segments_from(look, i, MERGE_YOUNG);
+
+		if (least.to == least.from || choice.to - choice.from < least.to - least.from)
+			least = choice;
+	}
+	return least;
+}
+
+RencoderPages
+rencoder_look_merge(const RencoderLook *look)
+{
+	uint32		most = look->quiet ? Max(RENCODER_YOUNG_PAGES, look->end / MERGE_QUIETLY) :
+		Max(MERGE_PAGES, look->end / MERGE_SHARE);
+
+	for (int i = look->n - MERGE_QUIET; i >= 0; i--)
+	{
+		RencoderPages young = i + MERGE_YOUNG <= look->n ? segments_from(look, i, MERGE_YOUNG) : nothing;
+		int			count = look->quiet ? MERGE_QUIET :
+			young.to - young.from <= RENCODER_YOUNG_PAGES ? MERGE_YOUNG : MERGE_RUNS;
+
+		if (is_tier(look, i, count) &&
+			segments_from(look, i, count).to - look->segment[i].from <= most)
+			return segments_from(look, i, count);
+	}
+	return look->catalog.n > RENCODER_MOST_RUNS ? choose_least_neighbours(look) : nothing;
+}

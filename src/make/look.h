@@ -1,0 +1,77 @@
+/*
+ * look.h
+ *		What a maintainer sees of an index: its catalog, and which run has which pages of the table.
+ */
+#ifndef RENCODER_LOOK_H
+#define RENCODER_LOOK_H
+
+#include "store/catalog.h"
+
+/* Pages of the table. */
+typedef struct RencoderPages
+{
+	BlockNumber from;
+	BlockNumber to;				/* from: none */
+} RencoderPages;
+
+/*
+ * What is covered is read again by pieces: quarters of a large table, else all of it.  A run that is made again
+ * stands beside the old one for a while, so that the file of an index grows by as much as a piece takes; but a
+ * query descends into a run for each piece.
+ */
+#define RENCODER_PIECES			4
+
+typedef struct RencoderLook
+{
+	Relation	index;
+	BlockNumber nblocks;		/* of the table */
+	bool		quiet;			/* no rows come */
+	bool		read;			/* scans come */
+	bool		tries;			/* does not wait for other maintainers */
+	RencoderPages wanted;		/* pages that somebody names */
+	RencoderCatalog catalog;
+	BlockNumber end;			/* of what is covered */
+	int			n;
+	RencoderSegment segment[RENCODER_MAX_SEGMENTS];
+	uint64		late[RENCODER_PIECES];	/* needed entries of deltas, by
+										 * pieces, when they were counted last */
+	double		rows;			/* of the table, if they have been counted, or
+								 * less than 0 */
+	uint64		again;			/* pages that were read again since the look
+								 * began */
+} RencoderLook;
+
+/* Begins with a look at the catalog; palloc'd. */
+extern RencoderLook *rencoder_look_begin(Relation index, Relation heap);
+
+/* Looks at the catalog anew.  Locks: those of rencoder_catalog_copy(). */
+extern void rencoder_look_again(RencoderLook *look);
+
+/* Rows that runs have on the pages that they cover, about, as the first column's keys tell. */
+extern double rencoder_look_base_rows(const RencoderLook *look);
+
+/* Rows of all these runs, also on pages that they do not cover any more: what the file has to hold. */
+extern double rencoder_look_stored_rows(const RencoderLook *look);
+
+/* Entries of all deltas, likewise. */
+extern double rencoder_look_delta_rows(const RencoderLook *look);
+
+/* Looks again, and counts the entries of deltas that are needed, by pieces. */
+extern void rencoder_look_count_late(RencoderLook *look);
+
+/* So many pages are a piece. */
+extern BlockNumber rencoder_look_piece_pages(const RencoderLook *look);
+
+/* A piece that begins about there, and does not leave small rests of runs. */
+extern RencoderPages rencoder_look_piece(const RencoderLook *look, BlockNumber from);
+
+/* Four runs of so many pages together are merged. */
+#define RENCODER_YOUNG_PAGES	4096
+
+/* With more runs, neighbours are merged, however different: deltas want room, too. */
+#define RENCODER_MOST_RUNS		48
+
+/* Neighbouring runs that are worth merging, or no pages: the youngest tier comes first. */
+extern RencoderPages rencoder_look_merge(const RencoderLook *look);
+
+#endif							/* RENCODER_LOOK_H */
