@@ -212,23 +212,28 @@ rencoder_space_take(Relation index, uint32 npages, bool log)
 	return extent;
 }
 
+static void
+set_space_root(Relation index, uint16 page_id, BlockNumber root, bool log)
+{
+	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	RencoderWal *wal = rencoder_wal_begin(index, log);
+
+	*root_in_space(RencoderPageGetMeta(rencoder_wal_register(wal, buf)), page_id) = root;
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
 BlockNumber
 rencoder_space_make_root(Relation index, uint16 page_id, uint32 npages, bool log)
 {
 	BlockNumber root = rencoder_space_find_root(index, page_id);
-	RencoderWal *wal;
-	Buffer		buf;
 
 	if (root != RENCODER_NO_BLOCK)
 		return root;
 	root = rencoder_space_take(index, npages, log).start;
 	for (uint32 i = 0; i < npages; i++)
 		rencoder_wal_write_fresh(index, root + i, page_id, NULL, log);
-	buf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
-	wal = rencoder_wal_begin(index, log);
-	*root_in_space(RencoderPageGetMeta(rencoder_wal_register(wal, buf)), page_id) = root;
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
+	set_space_root(index, page_id, root, log);
 	return root;
 }
 
@@ -448,17 +453,6 @@ write_free_list(Relation index, RencoderExtent *extent, uint32 n)
 	return root;
 }
 
-static void
-set_free_root(Relation index, BlockNumber root)
-{
-	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
-	RencoderWal *wal = rencoder_wal_begin(index, true);
-
-	RencoderPageGetMeta(rencoder_wal_register(wal, buf))->free_root = root;
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
-}
-
 /*
  * The new list may be written to pages of the old one, which must not be read as part of that: a crash would
  * leave a list that names pages twice.  So there is none meanwhile.
@@ -471,7 +465,7 @@ rencoder_space_truncate(Relation index, BlockNumber end)
 	read_united_space(index, &space);
 	while (space.n > 0 && space.extent[space.n - 1].start >= end)
 		space.n--;
-	set_free_root(index, RENCODER_NO_BLOCK);
-	set_free_root(index, write_free_list(index, space.extent, space.n));
+	set_space_root(index, RENCODER_PAGE_FREE, RENCODER_NO_BLOCK, true);
+	set_space_root(index, RENCODER_PAGE_FREE, write_free_list(index, space.extent, space.n), true);
 	RelationTruncate(index, end);
 }
