@@ -1,6 +1,6 @@
 /*
  * stale_nulls.c
- *		Have runs nulls that the table has not, by now?
+ *		Have runs nulls that the table has not, by now, and how many rows has it?
  *
  * Rows of a queue are born with a null, which is set when they are done.  Nothing tells the index that
  * the nulls have gone: PostgreSQL 16 and later do not even remove a line pointer.  So VACUUM looks at

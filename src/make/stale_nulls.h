@@ -1,6 +1,6 @@
 /*
  * stale_nulls.h
- *		Have runs nulls that the table has not, by now?
+ *		Have runs nulls that the table has not, by now, and how many rows has it?
  */
 #ifndef RENCODER_STALE_NULLS_H
 #define RENCODER_STALE_NULLS_H
