@@ -40,19 +40,6 @@ start_primary() {
     "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s -l "$WORK/log/server" start || { show_log "$WORK/log/server" 20; die 'the server did not start'; }
 }
 
-make_standby() {
-    "$(bench_bin)/pg_basebackup" -D "$WORK/data_standby" -h "$PGHOST" -U postgres -X stream -c fast -R
-    mkdir -p "$WORK/sock_standby"
-    cat >>"$WORK/data_standby/postgresql.auto.conf" <<CONF
-unix_socket_directories = '$WORK/sock_standby'
-hot_standby_feedback = on
-max_standby_streaming_delay = -1
-wal_retrieve_retry_interval = 500ms
-wal_keep_size = 0
-CONF
-    "$(bench_bin)/pg_ctl" -D "$WORK/data_standby" -w -s -l "$WORK/log/standby" start || { show_log "$WORK/log/standby" 20; die 'the standby did not start'; }
-}
-
 on_standby() { PGHOST=$WORK/sock_standby bench_sql "$@"; }
 
 standby_catches_up() {
@@ -248,7 +235,7 @@ main() {
     echo "12 months in $LENGTH seconds; $ROWS rows live in each table, seed $SEED; rencoder $BENCH_COMMIT"
     trap 'rm -f "$WORK/run"; stop_clusters' EXIT
     make_objects
-    make_standby
+    bench_make_standby 'wal_retrieve_retry_interval = 500ms' 'wal_keep_size = 0'
     touch "$WORK/run" "$WORK/worker" "$WORK/asked" "$WORK/asked_standby"
     asker "$PGHOST" asked & pids=$!
     asker "$WORK/sock_standby" asked_standby & pids+=" $!"

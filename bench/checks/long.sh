@@ -55,18 +55,6 @@ SQL
         sed "s/currval_of_came()/(SELECT last_value FROM came)/" >"$WORK/ask.sql"
 }
 
-make_standby() {
-    "$(bench_bin)/pg_basebackup" -D "$WORK/data_standby" -h "$PGHOST" -U postgres -X stream -c fast -R
-    mkdir -p "$WORK/sock_standby"
-    cat >>"$WORK/data_standby/postgresql.auto.conf" <<CONF
-unix_socket_directories = '$WORK/sock_standby'
-hot_standby_feedback = on
-max_standby_streaming_delay = -1
-CONF
-    "$(bench_bin)/pg_ctl" -D "$WORK/data_standby" -w -s -l "$WORK/log/standby" start ||
-        { show_log "$WORK/log/standby" 20; die 'the standby did not start'; }
-}
-
 # The transaction of one server: FILE [HOST].  A line each half minute.
 transaction() {
     {
@@ -99,7 +87,7 @@ main() {
     local jobs=() job who
     bench_machine
     make_objects
-    make_standby
+    bench_make_standby
     trap '"$(bench_bin)/pg_ctl" -D "$WORK/data_standby" -s -m immediate stop || true; stop_clusters' EXIT
     transaction primary & jobs+=($!)
     transaction standby "$WORK/sock_standby" & jobs+=($!)

@@ -273,6 +273,17 @@ COMMIT;
 SQL
 }
 
+# A standby of the cluster, in $WORK/data_standby, which listens in $WORK/sock_standby; it cancels no
+# query: bench_make_standby [SETTING ..], lines of postgresql.conf
+bench_make_standby() {
+    "$(bench_bin)/pg_basebackup" -D "$WORK/data_standby" -h "$PGHOST" -U postgres -X stream -c fast -R
+    mkdir -p "$WORK/sock_standby"
+    printf '%s\n' "unix_socket_directories = '$WORK/sock_standby'" 'hot_standby_feedback = on' \
+        'max_standby_streaming_delay = -1' "$@" >>"$WORK/data_standby/postgresql.auto.conf"
+    "$(bench_bin)/pg_ctl" -D "$WORK/data_standby" -w -s -l "$WORK/log/standby" start ||
+        { show_log "$WORK/log/standby" 20; die 'the standby did not start'; }
+}
+
 # One line on machine and versions, so that results can be compared.
 bench_machine() {
     local cpu
