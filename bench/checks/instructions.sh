@@ -17,7 +17,8 @@ set -euo pipefail
 ROWS=$((${1:-600} * 1000))
 SEED=${2:-1}
 # What is asked: name, limit of rencoder in thousands (0: none).
-QUESTIONS=('absent 0' 'one 52' 'list 250' 'loop 20' 'loop_absent 0' 'ten 0' 'hundred 0')
+QUESTIONS=('absent 0' 'one 52' 'list 250' 'loop 20' 'loop_absent 0' 'ten 0' 'hundred 0' 'newest 0')
+[[ -z ${ONLY:-} ]] || QUESTIONS=("$ONLY 0")
 
 make_objects() {
     bench_sql -q <<SQL
@@ -38,6 +39,17 @@ CREATE TABLE asked AS SELECT call, array_agg(there(i)) AS there, array_agg(hashi
     FROM generate_series(0, 3) call, generate_series(call * 8000 + 1, call * 8000 + 8000) i GROUP BY call;
 CREATE TABLE keys AS SELECT call, n, unnest(there[:n]) AS there, unnest(absent[:n]) AS absent
     FROM asked, unnest('{50,150}'::int[]) n;
+-- Tenants of unequal size, in the order of time.
+CREATE TABLE a_tenant (u int8, ub int8, at timestamptz, atb timestamptz, f text);
+INSERT INTO a_tenant SELECT r, r, t, t, repeat('x', 40) FROM
+    (SELECT (100000 ^ (abs(hashint8extended(i, $SEED)) / 9.223372036854775807e18))::int8 * 7919 % 100003 AS r,
+        timestamptz '2026-01-01' + i * interval '1 s' AS t FROM generate_series(1, $ROWS::int8) i) s;
+CREATE INDEX a_tenant_rencoder ON a_tenant USING rencoder (u, at) WITH (composite = on);
+CREATE INDEX a_tenant_btree ON a_tenant (ub, atb);
+-- The tenant of one of the rows.
+CREATE FUNCTION tenant(key int8) RETURNS int8 LANGUAGE sql IMMUTABLE AS
+    'SELECT (100000 ^ (abs(key) / 9.223372036854775807e18))::int8 * 7919 % 100003';
+VACUUM ANALYZE a_tenant;
 VACUUM ANALYZE a;
 VACUUM ANALYZE keys;
 SQL
@@ -46,6 +58,8 @@ SQL
     functions list 'SELECT count(f) INTO found FROM a WHERE C = ANY (list)' 'list := there[i * 10 - 9 : i * 10]'
     functions ten 'SELECT count(f) INTO found FROM a WHERE C BETWEEN key AND hi' 'key := there[i]; hi := upto(key, 10)'
     functions hundred 'SELECT count(f) INTO found FROM a WHERE C BETWEEN key AND hi' 'key := there[i]; hi := upto(key, 100)'
+    functions newest 'SELECT count(f) INTO found FROM (SELECT f FROM a_tenant WHERE C = key ORDER BY at DESC LIMIT 20) s' \
+        'key := tenant(there[i])'
     loops loop there
     loops loop_absent absent
 }
@@ -58,6 +72,7 @@ functions() {
         column=u
         [[ $way != btree ]] || column=ub
         query=${2/ C / $column }
+        [[ $way != btree ]] || query=${query/ BY at / BY atb }
         [[ $way != nothing ]] || query=NULL
         bench_sql -q <<SQL
 CREATE FUNCTION $1_$way(which int, n int) RETURNS text LANGUAGE plpgsql

@@ -362,12 +362,23 @@ extern const char *renc_run_rank_about(const renc_run *run, renc_run_read read, 
 									   renc_interval interval, int level, double *least,
 									   double *most);
 
+/* An entry: the least and the greatest key that it may have, and others of its cell in its block. */
+typedef struct renc_run_selected
+{
+	bool		is_there;		/* it is one that a search of the interval reads */
+	bool		whole;			/* no other block has entries of the cell for sure */
+	uint64_t	lo;
+	uint64_t	hi;
+	uint32_t	before;
+	uint32_t	behind;
+} renc_run_selected;
+
 /*
- * The other way round: the least and the greatest key that the entry with so many before it may have.
- * NULL, or what is wrong.
+ * The other way round: the entry with so many before it, if it is one of an interval.  NULL, or what is
+ * wrong.
  */
 extern const char *renc_run_select(const renc_run *run, renc_run_read read, void *arg, uint64_t before,
-								   uint64_t *lo, uint64_t *hi);
+								   renc_interval interval, renc_run_selected *selected);
 
 /* ---- Verifier: any bytes ---- */
 

@@ -136,15 +136,17 @@ renc_run_rank_about(const renc_run *run, renc_run_read read, void *arg, renc_int
 
 /* Entry "i" of a leaf. */
 static const char *
-select_in_leaf(const renc_run *run, const uint8_t *page, uint64_t i, uint64_t *lo, uint64_t *hi)
+select_in_leaf(const renc_run *run, const uint8_t *page, uint64_t i, renc_interval interval,
+			   renc_run_selected *selected)
 {
 	uint64_t	cell[RENC_RUN_MAX_BLOCK];
 	uint32_t	pages[RENC_RUN_MAX_BLOCK];
 	renc_run_found found = {.cell = cell,.page = pages};
-	renc_interval all = {0, UINT64_MAX};
 	renc_run_leaf leaf;
 	renc_run_block block = {0};
 	const char *wrong = renc_run_open_leaf(&leaf, page, run);
+	uint32_t	first;
+	uint32_t	at;
 
 	for (uint32_t j = 0; wrong == NULL && j < leaf.nblocks; j++)
 	{
@@ -155,24 +157,35 @@ select_in_leaf(const renc_run *run, const uint8_t *page, uint64_t i, uint64_t *l
 	}
 	if (wrong == NULL && i >= block.n)
 		return "a leaf has fewer entries than pages above it say";
+	if (wrong == NULL && interval.hi < block.separator)
+		return NULL;
 	if (wrong == NULL)
-		wrong = renc_run_scan_block(&block, &all, 1, &found);
+		wrong = renc_run_scan_block(&block, &interval, 1, &found);
 	if (wrong != NULL)
 		return wrong;
-	if (i >= found.n)
-		return "a block has fewer entries than it says";
-	*lo = cell[i] << block.width > block.separator ? cell[i] << block.width : block.separator;
-	*hi = renc_run_ceiling(cell[i] << block.width, block.width);
+	first = found.upto - found.n;
+	if (i < first || i >= found.upto)
+		return NULL;
+	at = (uint32_t) i - first;
+	selected->is_there = true;
+	selected->lo = cell[at] << block.width > block.separator ? cell[at] << block.width : block.separator;
+	selected->hi = renc_run_ceiling(cell[at] << block.width, block.width);
+	while (selected->before < at && cell[at - selected->before - 1] == cell[at])
+		selected->before++;
+	while (at + selected->behind + 1 < found.n && cell[at + selected->behind + 1] == cell[at])
+		selected->behind++;
+	selected->whole = selected->before < i && i + selected->behind + 1 < block.n;
 	return NULL;
 }
 
 const char *
-renc_run_select(const renc_run *run, renc_run_read read, void *arg, uint64_t before, uint64_t *lo,
-				uint64_t *hi)
+renc_run_select(const renc_run *run, renc_run_read read, void *arg, uint64_t before,
+				renc_interval interval, renc_run_selected *selected)
 {
 	uint32_t	number = run->root;
 	renc_run_step step;
 
+	memset(selected, 0, sizeof(*selected));
 	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)
 		return "the level of the root is not valid";
 	for (int level = run->level;; level--)
@@ -187,7 +200,7 @@ renc_run_select(const renc_run *run, renc_run_read read, void *arg, uint64_t bef
 		{
 			uint64_t	above = run->level == 0 ? 0 : renc_run_entries_before_child(&step, step.slot);
 
-			return select_in_leaf(run, page, before - above, lo, hi);
+			return select_in_leaf(run, page, before - above, interval, selected);
 		}
 		wrong = renc_run_open_inner(&step, page, run->payload, level);
 		if (wrong != NULL)

@@ -7,6 +7,7 @@
 #include "access/relscan.h"
 #include "access/stratnum.h"
 #include "catalog/index.h"
+#include "catalog/pg_operator_d.h"
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
@@ -82,14 +83,18 @@ struct RencoderOrderedScan
 	RencoderRowFetch *fetch;
 };
 
-bool
-rencoder_ordered_scan_is_wanted(IndexScanDesc scan)
+/*
+ * Do rows of this scan have to come in order?  Those that pass comparisons with = have one value, and
+ * nobody believes in an order where the planner was not offered one, or takes rows in any, nor with a
+ * snapshot that is not MVCC, which may see several versions of a row.
+ */
+static bool
+is_wanted(IndexScanDesc scan, Oid *family)
 {
 	Relation	index = scan->indexRelation;
 	bool		single[INDEX_MAX_KEYS];
 
-	if (scan->xs_want_itup || scan->xs_snapshot == NULL || !IsMVCCSnapshot(scan->xs_snapshot) ||
-		!rencoder_key_has_order(index, NULL))
+	if (scan->xs_want_itup || scan->xs_snapshot == NULL || !IsMVCCSnapshot(scan->xs_snapshot))
 		return false;
 	for (int i = 0; i < scan->numberOfKeys; i++)
 	{
@@ -100,20 +105,21 @@ rencoder_ordered_scan_is_wanted(IndexScanDesc scan)
 	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
 	{
 		if (!single[col])
-			return true;
+			return rencoder_key_has_order(index, family);
 	}
 	return false;
 }
 
-/* A row to be sorted: the index's columns, and the line pointer. */
+/* A row to be sorted: the index's columns, the line pointer, and the key as a signed number. */
 static TupleDesc
 sorted_row_desc(Relation index, int n)
 {
-	TupleDesc	desc = CreateTemplateTupleDesc(n + 1);
+	TupleDesc	desc = CreateTemplateTupleDesc(n + 2);
 
 	for (int col = 1; col <= n; col++)
 		TupleDescCopyEntry(desc, (AttrNumber) col, RelationGetDescr(index), (AttrNumber) col);
 	TupleDescInitEntry(desc, (AttrNumber) (n + 1), "ctid", TIDOID, -1, 0);
+	TupleDescInitEntry(desc, (AttrNumber) (n + 2), "key", INT8OID, -1, 0);
 	rencoder_finish_tupdesc(desc);
 	return desc;
 }
@@ -121,11 +127,14 @@ sorted_row_desc(Relation index, int n)
 RencoderOrderedScan *
 rencoder_ordered_scan_begin(IndexScanDesc scan)
 {
-	RencoderOrderedScan *order = palloc0(sizeof(RencoderOrderedScan));
+	RencoderOrderedScan *order;
 	Relation	index = scan->indexRelation;
 	Oid			family[INDEX_MAX_KEYS];
 	TupleDesc	desc;
 
+	if (!is_wanted(scan, family))
+		return NULL;
+	order = palloc0(sizeof(RencoderOrderedScan));
 	order->context = CurrentMemoryContext;
 	order->functions = rencoder_key_row_functions(index, 0);
 	rencoder_uncovered_init(&order->uncovered);
@@ -133,7 +142,6 @@ rencoder_ordered_scan_begin(IndexScanDesc scan)
 	desc = sorted_row_desc(index, order->functions.n);
 	order->values = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	order->sorted = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
-	(void) rencoder_key_has_order(index, family);
 	for (int col = 0; col < order->functions.n; col++)
 	{
 		Oid			type = index->rd_opcintype[col];
@@ -320,6 +328,16 @@ clip_query(const RencoderOrderedScan *order, RencoderQuery *query, const Rencode
 	return rencoder_key_clip(query, 0, order->generation, lo, hi);
 }
 
+/* The last key in the scan's direction, up to which nothing tells rows of a key apart in order. */
+static uint64
+ordered_key(const RencoderOrderedScan *order, uint64 key)
+{
+	int			n = order->functions.n;
+
+	return n == 1 ? key :
+		rencoder_composite_order_edge(rencoder_composite_codes(order->coder, n), key, order->backward, order->single);
+}
+
 /* Cuts the next slice off the keys that are left, and restricts the query to it; false: it has none. */
 static bool
 choose_slice(RencoderOrderedScan *order, Relation index, RencoderQuery *query,
@@ -346,9 +364,7 @@ choose_slice(RencoderOrderedScan *order, Relation index, RencoderQuery *query,
 								 index_pages);
 		order->entries = order->first ? Max(order->entries, SECOND_ENTRIES) :
 			Min(order->entries * MORE_ENTRIES, MOST_ENTRIES);
-		if (query->composite)
-			edge.key = rencoder_composite_order_edge(rencoder_composite_codes(order->coder, order->functions.n),
-													 edge.key, order->backward, order->single);
+		edge.key = ordered_key(order, edge.key);
 	}
 	cut_slice(order, edge.key);
 	order->crowded = edge.crowded && order->lo == order->hi;
@@ -427,33 +443,49 @@ is_in_slice(const RencoderOrderedScan *order, RencoderRowKind kind, uint64 key)
 	return kind == RENCODER_ROW_NULL && order->phase == PHASE_NULLS;
 }
 
+/* Keys, which compare fast, decide first. */
 static void
 begin_sort(RencoderOrderedScan *order, Relation index)
 {
-	AttrNumber	attno[INDEX_MAX_KEYS];
-	bool		nulls_first[INDEX_MAX_KEYS];
+	int			n = order->functions.n;
+	AttrNumber	attno[INDEX_MAX_KEYS + 1];
+	Oid			operator[INDEX_MAX_KEYS + 1];
+	Oid			collation[INDEX_MAX_KEYS + 1];
+	bool		nulls_first[INDEX_MAX_KEYS + 1];
 
-	for (int col = 0; col < order->functions.n; col++)
+	attno[0] = (AttrNumber) (n + 2);
+	operator[0] = Int8LessOperator;
+	collation[0] = InvalidOid;
+	nulls_first[0] = false;
+	for (int col = 0; col < n; col++)
 	{
-		attno[col] = (AttrNumber) (col + 1);
-		nulls_first[col] = order->backward;
+		attno[col + 1] = (AttrNumber) (col + 1);
+		operator[col + 1] = order->backward ? order->greater[col] : order->less[col];
+		collation[col + 1] = index->rd_indcollation[col];
+		nulls_first[col + 1] = order->backward;
 	}
-	order->sort = tuplesort_begin_heap(order->values->tts_tupleDescriptor, order->functions.n, attno,
-									   order->backward ? order->greater : order->less,
-									   index->rd_indcollation, nulls_first, work_mem, NULL,
-									   TUPLESORT_NONE);
+	order->sort = tuplesort_begin_heap(order->values->tts_tupleDescriptor, n + 1, attno, operator, collation,
+									   nulls_first, work_mem, NULL, TUPLESORT_NONE);
 }
 
-/* Puts the row that was fetched last. */
+/*
+ * Puts the row that was fetched last.  Not all of "anything" have a key, and a composite one tells the
+ * order as far as its codes stand for one value each (INV-19).
+ */
 static void
-put_sorted(RencoderOrderedScan *order, ItemPointer tid)
+put_sorted(RencoderOrderedScan *order, uint64 key, ItemPointer tid)
 {
 	TupleTableSlot *slot = order->values;
+	uint64		position = order->anything ? 0 : ordered_key(order, key);
+	MemoryContext caller = MemoryContextSwitchTo(GetPerTupleMemoryContext(order->fetch->estate));
 
 	slot->tts_values[order->functions.n] = PointerGetDatum(tid);
 	slot->tts_isnull[order->functions.n] = false;
+	slot->tts_values[order->functions.n + 1] = Int64GetDatum((int64) ((order->backward ? ~position : position) ^ UINT64CONST(1) << 63));
+	slot->tts_isnull[order->functions.n + 1] = false;
 	ExecStoreVirtualTuple(slot);
 	tuplesort_puttupleslot(order->sort, slot);
+	MemoryContextSwitchTo(caller);
 }
 
 /* The next row that was found and is of the slice.  A keyless one that must not be there is one, too. */
@@ -501,7 +533,7 @@ sort_slice(RencoderOrderedScan *order, IndexScanDesc scan)
 	{
 		if (kind == RENCODER_ROW_KEYLESS && !order->anything)
 			return false;
-		put_sorted(order, &scan->xs_heaptid);
+		put_sorted(order, key, &scan->xs_heaptid);
 	}
 	tuplesort_performsort(order->sort);
 	return true;

@@ -39,14 +39,7 @@
 
 typedef struct RencoderOrderedScan RencoderOrderedScan;
 
-/*
- * Do rows of this scan have to come in order?  Those that pass comparisons with = have one value, and
- * nobody believes in an order where the planner was not offered one, or takes rows in any, nor with a
- * snapshot that is not MVCC, which may see several versions of a row.
- */
-extern bool rencoder_ordered_scan_is_wanted(IndexScanDesc scan);
-
-/* In the current context. */
+/* In the current context; NULL: rows of this scan need not come in order. */
 extern RencoderOrderedScan *rencoder_ordered_scan_begin(IndexScanDesc scan);
 
 /* Begins anew, with other scan keys. */

@@ -330,16 +330,15 @@ static void
 begin_tuples(IndexScanDesc scan)
 {
 	OwnScan    *state = (OwnScan *) scan->opaque;
+	MemoryContext caller;
 
-	if (state->order == NULL && state->plain == NULL && rencoder_ordered_scan_is_wanted(scan))
-	{
-		MemoryContext caller = MemoryContextSwitchTo(GetMemoryChunkContext(state));
-
-		state->order = rencoder_ordered_scan_begin(scan);
-		MemoryContextSwitchTo(caller);
-	}
-	else if (state->order == NULL && state->plain == NULL)
+	if (state->order != NULL || state->plain != NULL)
+		return;
+	caller = MemoryContextSwitchTo(GetMemoryChunkContext(state));
+	state->order = rencoder_ordered_scan_begin(scan);
+	if (state->order == NULL)
 		begin_plain_scan(scan);
+	MemoryContextSwitchTo(caller);
 }
 
 /* Rows come in order if the planner may think so, else forward only. */

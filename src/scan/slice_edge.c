@@ -32,29 +32,37 @@ rank_bound(RencoderRunReader *reader, uint64 key, renc_run_side side, double *ra
 }
 
 /*
- * Where entry "at" of the tree ends, or begins, with "before" entries of the set in intervals that were
- * passed and "start" the rank where the last one is entered.  A crowd is a slice of its own, behind one
- * that ends where it begins, unless the set does.
+ * Moves the edge to the cell of the need-th entry of an interval, if it has as many, with n - need in
+ * those of the set before; "start" is the rank where it is entered.  A crowd is a slice of its own, behind
+ * one that ends where it begins, unless the set does.
  */
 static void
-move_edge_to_entry(RencoderRunReader *reader, const renc_interval_set *set, double at, double start,
-				   double before, uint32 n, RencoderSliceEdge *edge)
+move_edge_to_entry(RencoderRunReader *reader, const renc_interval_set *set, const renc_interval *interval,
+				   double start, double need, uint32 n, RencoderSliceEdge *edge)
 {
-	uint64		first = edge->backward ? set->interval[set->n - 1].hi : set->interval[0].lo;
-	uint64		lo;
-	uint64		hi;
+	double		at = edge->backward ? start - need : start + need - 1;
 	double		whole;
+	renc_run_selected cell;
+	bool		begins;
 
-	if (renc_run_select(&reader->run, rencoder_run_reader_read, reader, (uint64) at, &lo, &hi) != NULL ||
-		!rank_bound(reader, edge->backward ? lo : hi, edge->backward ? RENC_RUN_BELOW : RENC_RUN_UPTO, &whole))
+	if (at < 0 || at >= (double) reader->run.entries ||
+		renc_run_select(&reader->run, rencoder_run_reader_read, reader, (uint64) at, *interval, &cell) != NULL ||
+		!cell.is_there)
 		return;
-	whole = before + (edge->backward ? start - whole : whole - start);
-	if (whole <= CROWDED * (double) n)
-		move_edge(edge, edge->backward ? lo : hi, false);
-	else if (edge->backward ? hi < first : lo > first)
-		move_edge(edge, edge->backward ? hi + 1 : lo - 1, false);
+	if (!cell.whole)
+	{
+		if (!rank_bound(reader, edge->backward ? cell.lo : cell.hi,
+						edge->backward ? RENC_RUN_BELOW : RENC_RUN_UPTO, &whole))
+			return;
+		whole = n - need + (edge->backward ? start - whole : whole - start);
+	}
 	else
-		move_edge(edge, edge->backward ? lo : hi, true);
+		whole = (double) n + (edge->backward ? cell.before : cell.behind);
+	begins = edge->backward ? cell.hi >= set->interval[set->n - 1].hi : cell.lo <= set->interval[0].lo;
+	if (whole <= CROWDED * (double) n || begins)
+		move_edge(edge, edge->backward ? cell.lo : cell.hi, whole > CROWDED * (double) n);
+	else
+		move_edge(edge, edge->backward ? cell.hi + 1 : cell.lo - 1, false);
 }
 
 /* Moves the edge to where a tree has n entries of the set. */
@@ -67,8 +75,9 @@ move_edge_in_tree(RencoderRunReader *reader, const renc_interval_set *set, uint3
 	for (size_t k = 0; k < set->n; k++)
 	{
 		const renc_interval *interval = &set->interval[edge->backward ? set->n - 1 - k : k];
-		double		below;
-		double		upto;
+		bool		last = k + 1 == set->n;
+		double		below = 0;
+		double		upto = 0;
 
 		if (k == MOST_INTERVALS)
 		{
@@ -80,13 +89,13 @@ move_edge_in_tree(RencoderRunReader *reader, const renc_interval_set *set, uint3
 			return;
 		if (interval->hi < reader->run.least || interval->lo > reader->run.greatest)
 			continue;
-		if (!rank_bound(reader, interval->lo, RENC_RUN_BELOW, &below) ||
-			!rank_bound(reader, interval->hi, RENC_RUN_UPTO, &upto))
+		/* How many the last one has need not be known: the entry tells whether it is of it. */
+		if (((!last || !edge->backward) && !rank_bound(reader, interval->lo, RENC_RUN_BELOW, &below)) ||
+			((!last || edge->backward) && !rank_bound(reader, interval->hi, RENC_RUN_UPTO, &upto)))
 			return;
-		if (before + upto - below >= n)
+		if (last || before + upto - below >= n)
 		{
-			move_edge_to_entry(reader, set, edge->backward ? upto - (n - before) : below + n - before - 1,
-							   edge->backward ? upto : below, before, n, edge);
+			move_edge_to_entry(reader, set, interval, edge->backward ? upto : below, n - before, n, edge);
 			return;
 		}
 		before += Max(upto - below, 0);

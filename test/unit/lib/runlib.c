@@ -163,11 +163,25 @@ test_run_selects(test_run *t)
 	}
 	for (; i < n; i++)
 	{
-		uint64_t	lo;
-		uint64_t	hi;
+		renc_run_selected one;
+		renc_run_selected same;
+		renc_interval only = {cell[i].lo, cell[i].lo};
+		renc_interval above = {cell[i].hi + 1, UINT64_MAX};
+		uint64_t	first;
+		uint64_t	last;
 
-		if (renc_run_select(&t->run, test_run_read, t, i, &lo, &hi) != NULL || lo != cell[i].lo ||
-			hi != cell[i].hi)
+		if (renc_run_select(&t->run, test_run_read, t, i, all, &one) != NULL || !one.is_there ||
+			one.lo != cell[i].lo || one.hi != cell[i].hi || one.before > i || one.behind >= n - i)
+			break;
+		first = i - one.before;
+		last = i + one.behind;
+		if (cell[first].hi != one.hi || cell[last].hi != one.hi ||
+			(one.whole && (first == 0 || last + 1 == n || cell[first - 1].hi == one.hi || cell[last + 1].hi == one.hi)))
+			break;
+		if (renc_run_select(&t->run, test_run_read, t, i, only, &same) != NULL || !same.is_there ||
+			memcmp(&one, &same, sizeof(one)) != 0)
+			break;
+		if (one.hi < UINT64_MAX && (renc_run_select(&t->run, test_run_read, t, i, above, &same) != NULL || same.is_there))
 			break;
 	}
 	free(cell);
