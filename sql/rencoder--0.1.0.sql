@@ -1174,6 +1174,16 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_candidates(regclass, anycompatible, anycompatible) IS
 	'what a scan for "first column BETWEEN lo AND hi" would visit, of points for "<@ box(lo, hi)" (owner, readers of the table)';
 
+CREATE FUNCTION rencoder_estimate_count(
+	index regclass,
+	lo anycompatible,
+	hi anycompatible)
+RETURNS bigint
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_estimate_count(regclass, anycompatible, anycompatible) IS
+	'about how many rows "first column BETWEEN lo AND hi" has, of points "<@ box(lo, hi)" (owner, readers of the table)';
+
 CREATE FUNCTION rencoder_index_stats(
 	index regclass,
 	wait boolean DEFAULT true,
