@@ -365,8 +365,10 @@ extern const char *renc_run_rank_about(const renc_run *run, renc_run_read read, 
 /* An entry: the least and the greatest key that it may have, and others of its cell in its block. */
 typedef struct renc_run_selected
 {
-	bool		is_there;		/* it is one that a search of the interval reads */
-	bool		whole;			/* no other block has entries of the cell for sure */
+	bool		is_there;		/* it is one that a search of the interval
+								 * reads */
+	bool		whole;			/* no other block has entries of the cell for
+								 * sure */
 	uint64_t	lo;
 	uint64_t	hi;
 	uint32_t	before;

@@ -7,14 +7,11 @@
 #include "access/relscan.h"
 #include "access/stratnum.h"
 #include "catalog/index.h"
-#include "catalog/pg_operator_d.h"
-#include "catalog/pg_type.h"
-#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
-#include "utils/tuplesort.h"
 
 #include "scan/plain_scan.h"
 #include "scan/row_fetch.h"
+#include "scan/row_sort.h"
 #include "scan/slice_edge.h"
 #include "scan/uncovered.h"
 
@@ -73,12 +70,7 @@ struct RencoderOrderedScan
 
 	/* Rows of the slice: as they were found, then in order. */
 	RencoderPlainScan found;
-	Tuplesortstate *sort;
-	TupleTableSlot *values;		/* to be sorted: the columns', and the line
-								 * pointer */
-	TupleTableSlot *sorted;
-	Oid			less[INDEX_MAX_KEYS];	/* operators */
-	Oid			greater[INDEX_MAX_KEYS];
+	RencoderRowSort sort;
 
 	RencoderRowFetch *fetch;
 };
@@ -110,27 +102,12 @@ is_wanted(IndexScanDesc scan, Oid *family)
 	return false;
 }
 
-/* A row to be sorted: the index's columns, the line pointer, and the key as a signed number. */
-static TupleDesc
-sorted_row_desc(Relation index, int n)
-{
-	TupleDesc	desc = CreateTemplateTupleDesc(n + 2);
-
-	for (int col = 1; col <= n; col++)
-		TupleDescCopyEntry(desc, (AttrNumber) col, RelationGetDescr(index), (AttrNumber) col);
-	TupleDescInitEntry(desc, (AttrNumber) (n + 1), "ctid", TIDOID, -1, 0);
-	TupleDescInitEntry(desc, (AttrNumber) (n + 2), "key", INT8OID, -1, 0);
-	rencoder_finish_tupdesc(desc);
-	return desc;
-}
-
 RencoderOrderedScan *
 rencoder_ordered_scan_begin(IndexScanDesc scan)
 {
 	RencoderOrderedScan *order;
 	Relation	index = scan->indexRelation;
 	Oid			family[INDEX_MAX_KEYS];
-	TupleDesc	desc;
 
 	if (!is_wanted(scan, family))
 		return NULL;
@@ -139,16 +116,7 @@ rencoder_ordered_scan_begin(IndexScanDesc scan)
 	order->functions = rencoder_key_row_functions(index, 0);
 	rencoder_uncovered_init(&order->uncovered);
 	rencoder_plain_scan_init(&order->found);
-	desc = sorted_row_desc(index, order->functions.n);
-	order->values = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
-	order->sorted = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
-	for (int col = 0; col < order->functions.n; col++)
-	{
-		Oid			type = index->rd_opcintype[col];
-
-		order->less[col] = get_opfamily_member(family[col], type, type, BTLessStrategyNumber);
-		order->greater[col] = get_opfamily_member(family[col], type, type, BTGreaterStrategyNumber);
-	}
+	rencoder_row_sort_init(&order->sort, index, family);
 	order->fetch = rencoder_row_fetch_begin(scan->heapRelation, index);
 	order->coders = rencoder_coders_create(false);
 	rencoder_ordered_scan_rewind(order);
@@ -159,10 +127,7 @@ rencoder_ordered_scan_begin(IndexScanDesc scan)
 static void
 end_slice(RencoderOrderedScan *order)
 {
-	if (order->sort != NULL)
-		tuplesort_end(order->sort);
-	order->sort = NULL;
-	ExecClearTuple(order->sorted);
+	rencoder_row_sort_end(&order->sort);
 	order->unsorted = order->crowded = order->again = order->has_row = false;
 	rencoder_plain_scan_rewind(&order->found);
 }
@@ -185,13 +150,13 @@ rencoder_ordered_scan_pages(const RencoderOrderedScan *order)
 
 /*
  * Fetches the row that the snapshot sees, if it satisfies the index's predicate: what it has in the
- * index's columns is in order->values, valid until the next one is fetched.  False: there is none.
+ * index's columns is in order->sort.values, valid until the next one is fetched.  False: there is none.
  */
 static bool
 fetch_row(void *arg, IndexScanDesc scan, RencoderRowKind *kind, uint64 *key)
 {
 	RencoderOrderedScan *order = (RencoderOrderedScan *) arg;
-	TupleTableSlot *slot = order->values;
+	TupleTableSlot *slot = order->sort.values;
 	MemoryContext old;
 
 	*key = 0;
@@ -443,31 +408,6 @@ is_in_slice(const RencoderOrderedScan *order, RencoderRowKind kind, uint64 key)
 	return kind == RENCODER_ROW_NULL && order->phase == PHASE_NULLS;
 }
 
-/* Keys, which compare fast, decide first. */
-static void
-begin_sort(RencoderOrderedScan *order, Relation index)
-{
-	int			n = order->functions.n;
-	AttrNumber	attno[INDEX_MAX_KEYS + 1];
-	Oid			operator[INDEX_MAX_KEYS + 1];
-	Oid			collation[INDEX_MAX_KEYS + 1];
-	bool		nulls_first[INDEX_MAX_KEYS + 1];
-
-	attno[0] = (AttrNumber) (n + 2);
-	operator[0] = Int8LessOperator;
-	collation[0] = InvalidOid;
-	nulls_first[0] = false;
-	for (int col = 0; col < n; col++)
-	{
-		attno[col + 1] = (AttrNumber) (col + 1);
-		operator[col + 1] = order->backward ? order->greater[col] : order->less[col];
-		collation[col + 1] = index->rd_indcollation[col];
-		nulls_first[col + 1] = order->backward;
-	}
-	order->sort = tuplesort_begin_heap(order->values->tts_tupleDescriptor, n + 1, attno, operator, collation,
-									   nulls_first, work_mem, NULL, TUPLESORT_NONE);
-}
-
 /*
  * Puts the row that was fetched last.  Not all of "anything" have a key, and a composite one tells the
  * order as far as its codes stand for one value each (INV-19).
@@ -475,16 +415,9 @@ begin_sort(RencoderOrderedScan *order, Relation index)
 static void
 put_sorted(RencoderOrderedScan *order, uint64 key, ItemPointer tid)
 {
-	TupleTableSlot *slot = order->values;
-	uint64		position = order->anything ? 0 : ordered_key(order, key);
 	MemoryContext caller = MemoryContextSwitchTo(GetPerTupleMemoryContext(order->fetch->estate));
 
-	slot->tts_values[order->functions.n] = PointerGetDatum(tid);
-	slot->tts_isnull[order->functions.n] = false;
-	slot->tts_values[order->functions.n + 1] = Int64GetDatum((int64) ((order->backward ? ~position : position) ^ UINT64CONST(1) << 63));
-	slot->tts_isnull[order->functions.n + 1] = false;
-	ExecStoreVirtualTuple(slot);
-	tuplesort_puttupleslot(order->sort, slot);
+	rencoder_row_sort_put(&order->sort, order->anything ? 0 : ordered_key(order, key), tid);
 	MemoryContextSwitchTo(caller);
 }
 
@@ -514,7 +447,7 @@ look_at_crowd(RencoderOrderedScan *order, IndexScanDesc scan)
 	if (!next_found(order, scan, &kind, &key))
 		return true;
 	if (kind != RENCODER_ROW_KEY ||
-		!rencoder_key_is_exact(scan->indexRelation, 0, order->values->tts_values[0], order->coder, key))
+		!rencoder_key_is_exact(scan->indexRelation, 0, order->sort.values->tts_values[0], order->coder, key))
 		return false;
 	order->has_row = true;
 	order->row_tid = scan->xs_heaptid;
@@ -527,7 +460,7 @@ sort_slice(RencoderOrderedScan *order, IndexScanDesc scan)
 	RencoderRowKind kind;
 	uint64		key;
 
-	begin_sort(order, scan->indexRelation);
+	rencoder_row_sort_begin(&order->sort, scan->indexRelation, order->backward);
 	rencoder_plain_scan_wants_all(&order->found);
 	while (next_found(order, scan, &kind, &key))
 	{
@@ -535,7 +468,7 @@ sort_slice(RencoderOrderedScan *order, IndexScanDesc scan)
 			return false;
 		put_sorted(order, key, &scan->xs_heaptid);
 	}
-	tuplesort_performsort(order->sort);
+	rencoder_row_sort_perform(&order->sort);
 	return true;
 }
 
@@ -606,14 +539,9 @@ next_unsorted(RencoderOrderedScan *order, IndexScanDesc scan)
 bool
 rencoder_ordered_scan_next(RencoderOrderedScan *order, IndexScanDesc scan)
 {
-	bool		isnull;
-
 	if (order->unsorted || order->phase == PHASE_NULLS)
 		return next_unsorted(order, scan);
-	if (order->sort == NULL || !tuplesort_gettupleslot(order->sort, true, false, order->sorted, NULL))
-		return false;
-	scan->xs_heaptid = *(ItemPointer) DatumGetPointer(slot_getattr(order->sorted, order->functions.n + 1, &isnull));
-	return true;
+	return rencoder_row_sort_next(&order->sort, &scan->xs_heaptid);
 }
 
 void
@@ -622,8 +550,7 @@ rencoder_ordered_scan_end(RencoderOrderedScan *order)
 	end_slice(order);
 	rencoder_plain_scan_end(&order->found);
 	rencoder_uncovered_end(&order->uncovered);
-	ExecDropSingleTupleTableSlot(order->values);
-	ExecDropSingleTupleTableSlot(order->sorted);
+	rencoder_row_sort_free(&order->sort);
 	rencoder_row_fetch_end(order->fetch);
 	pfree(order);
 }

@@ -89,7 +89,11 @@ move_edge_in_tree(RencoderRunReader *reader, const renc_interval_set *set, uint3
 			return;
 		if (interval->hi < reader->run.least || interval->lo > reader->run.greatest)
 			continue;
-		/* How many the last one has need not be known: the entry tells whether it is of it. */
+
+		/*
+		 * How many the last one has need not be known: the entry tells
+		 * whether it is of it.
+		 */
 		if (((!last || !edge->backward) && !rank_bound(reader, interval->lo, RENC_RUN_BELOW, &below)) ||
 			((!last || edge->backward) && !rank_bound(reader, interval->hi, RENC_RUN_UPTO, &upto)))
 			return;
