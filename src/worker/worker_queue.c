@@ -332,6 +332,8 @@ rencoder_worker_queue_put(Oid index, bool urgent)
 {
 	RencoderJob request = rencoder_job_create(index, urgent);
 	DatabaseEntry *entry;
+	Latch	   *latch = NULL;
+	Oid			next;
 	bool		served;
 
 	if (!rencoder_worker_queue_prepare())
@@ -352,14 +354,21 @@ rencoder_worker_queue_put(Oid index, bool urgent)
 		entry->due = Min(entry->due, request.due);
 		if (queue_request(entry, &request) && entry->pid != 0 &&
 			(urgent || shared->nqueued >= MAX_JOBS / 2))
-			SetLatch(entry->latch);
+			latch = entry->latch;
 	}
-	LWLockRelease(&shared->lock);
-
-	start_next();
-	LWLockAcquire(&shared->lock, LW_SHARED);
+	next = take_place();
 	served = any_worker();
 	LWLockRelease(&shared->lock);
+
+	/* The worker may run at once, in place of this process, for whose lock others would wait. */
+	if (latch != NULL)
+		SetLatch(latch);
+	if (OidIsValid(next) && !start_queued_worker(next))
+	{
+		LWLockAcquire(&shared->lock, LW_SHARED);
+		served = any_worker();
+		LWLockRelease(&shared->lock);
+	}
 	return entry != NULL && served;
 }
 
@@ -368,6 +377,7 @@ rencoder_worker_queue_tell_tail_read(Oid index)
 {
 	RencoderJob request = rencoder_job_create(index, true);
 	DatabaseEntry *entry;
+	Latch	   *latch = NULL;
 
 	if (!rencoder_worker_queue_prepare())
 		return;
@@ -376,8 +386,10 @@ rencoder_worker_queue_tell_tail_read(Oid index)
 	entry = find_queue_entry(MyDatabaseId);
 	if (entry != NULL && entry->pid != 0 && shared->nqueued < MAX_JOBS / 2 &&
 		queue_request(entry, &request))
-		SetLatch(entry->latch);
+		latch = entry->latch;
 	LWLockRelease(&shared->lock);
+	if (latch != NULL)
+		SetLatch(latch);
 }
 
 /*
