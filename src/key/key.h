@@ -331,7 +331,7 @@ extern bool rencoder_key_any_coded(Relation index);
 
 /*
  * Do rows in the order of the index's only column of keys come in that of its columns, as families of
- * btree have it for their types?  Then family[], unless NULL, gets them.
+ * btree have it for their types?  Then family[] gets them.  Looked up once for an entry of relcache.
  */
 extern bool rencoder_key_has_order(Relation index, Oid *family);
 

@@ -7,6 +7,8 @@
 #include "access/stratnum.h"
 #include "utils/lsyscache.h"
 
+#include "store/meta.h"
+
 /* The family of btree that has the order of a column's keys, or InvalidOid. */
 static Oid
 column_order_family(Relation index, int col)
@@ -28,23 +30,36 @@ column_order_family(Relation index, int col)
 	return btree;
 }
 
+/* The families of all columns; false if one has none. */
+static bool
+find_order_families(Relation index, Oid *family)
+{
+	if (rencoder_key_columns(index) > 1)
+		return false;
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+	{
+		family[col] = column_order_family(index, col);
+		if (!OidIsValid(family[col]))
+			return false;
+	}
+	return true;
+}
+
+/* What is looked up may free the cache. */
 bool
 rencoder_key_has_order(Relation index, Oid *family)
 {
-	int			n = IndexRelationGetNumberOfKeyAttributes(index);
+	RencoderOrder order = rencoder_meta_cache(index)->order;
 
-	if (rencoder_key_columns(index) > 1)
-		return false;
-	for (int col = 0; col < n; col++)
+	if (!order.known)
 	{
-		Oid			found = column_order_family(index, col);
-
-		if (!OidIsValid(found))
-			return false;
-		if (family != NULL)
-			family[col] = found;
+		order.has = find_order_families(index, order.family);
+		order.known = true;
+		rencoder_meta_cache(index)->order = order;
 	}
-	return true;
+	if (order.has)
+		memcpy(family, order.family, IndexRelationGetNumberOfKeyAttributes(index) * sizeof(Oid));
+	return order.has;
 }
 
 bool

@@ -96,16 +96,21 @@ rencoder_meta_get(Relation index)
 	return &((const RencoderCache *) index->rd_amcache)->meta;
 }
 
+RencoderCache *
+rencoder_meta_cache(Relation index)
+{
+	(void) rencoder_meta_get(index);
+	return (RencoderCache *) index->rd_amcache;
+}
+
 bool
 rencoder_meta_takes_entries(Relation index, BlockNumber page)
 {
 	const RencoderMetaPageData *meta;
-	RencoderCache *cache;
+	RencoderCache *cache = rencoder_meta_cache(index);
 	Buffer		buf;
 	bool		takes;
 
-	(void) rencoder_meta_get(index);
-	cache = (RencoderCache *) index->rd_amcache;
 	if (page < cache->frontier)
 		return true;
 	buf = rencoder_page_read_recent(index, RENCODER_META_BLKNO, RENCODER_PAGE_META, &cache->buffer);

@@ -83,10 +83,19 @@ typedef struct RencoderMeta
 	int			natts;
 } RencoderMeta;
 
+/* Which families of btree have the order of the columns' keys (key/key_order.c). */
+typedef struct RencoderOrder
+{
+	bool		known;
+	bool		has;
+	Oid			family[INDEX_MAX_KEYS];
+}			RencoderOrder;
+
 /* What a session keeps of an index in rd_amcache. */
 typedef struct RencoderCache
 {
 	RencoderMeta meta;
+	RencoderOrder order;
 	BlockNumber nblocks;		/* of the index, a guess
 								 * (rencoder_meta_has_block) */
 	BlockNumber frontier;		/* as seen last; that it has fallen costs
@@ -107,6 +116,9 @@ extern void rencoder_meta_create(Relation index, ForkNumber fork, int natts,
  * released.  Error on an unknown magic or format version.
  */
 extern const RencoderMeta *rencoder_meta_get(Relation index);
+
+/* The same with all that is kept; valid until the next lookup in a catalog. */
+extern RencoderCache *rencoder_meta_cache(Relation index);
 
 /*
  * Columns of keys that an index has: one, if its keys are composite (key/composite.h), else as many as

@@ -360,7 +360,10 @@ rencoder_worker_queue_put(Oid index, bool urgent)
 	served = any_worker();
 	LWLockRelease(&shared->lock);
 
-	/* The worker may run at once, in place of this process, for whose lock others would wait. */
+	/*
+	 * The worker may run at once, in place of this process, for whose lock
+	 * others would wait.
+	 */
 	if (latch != NULL)
 		SetLatch(latch);
 	if (OidIsValid(next) && !start_queued_worker(next))
