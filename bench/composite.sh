@@ -125,4 +125,4 @@ main() {
     bench_finish
 }
 
-bench_run autovacuum=off jit=off max_parallel_workers_per_gather=0 maintenance_work_mem=256MB -- "$@"
+bench_run autovacuum=off synchronize_seqscans=off jit=off max_parallel_workers_per_gather=0 maintenance_work_mem=256MB -- "$@"
