@@ -1,5 +1,5 @@
-# The SQL of README.md and docs/*.md runs as it stands there: the blocks of the README in order,
-# then those of each text of docs/, which may use what the README has made.
+# The SQL of README.md and docs/*.md runs as it stands there, each text in one session, and prints
+# what the text says that it prints.  The texts of docs/ may use what the README has made.
 use strict;
 use warnings;
 
@@ -8,95 +8,103 @@ use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use RencoderTest;
+use RencoderTexts;
 use Test::More;
 
 my $top = "$FindBin::RealBin/../..";
 my $node = PostgreSQL::Test::Cluster->new('texts');
-$node->init;
+$node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
 # Plans are of the statistics that the texts ask for.
-$node->append_conf('postgresql.conf', "autovacuum = off\n");
+$node->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\n");
 $node->start;
 
-# The SQL blocks of a text.  A tenth of the rows is enough; there are no other hosts.
-sub blocks
-{
-	my ($text) = @_;
-
-	return map { s/\b1000000\b/100000/gr =~ s/host 'shard1.example.com', //r }
-	  slurp_file("$top/$text") =~ /^ *```sql\n(.*?)^ *```/gms;
-}
-
-# (output, errors) of a block in a session of its own, as psql shows it.
-sub run_block
-{
-	my ($db, $block) = @_;
-	my ($out, $err);
-
-	IPC::Run::run(
-		[ 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($db) ],
-		'<', \$block, '>', \$out, '2>', \$err);
-	return ($out, $err);
-}
-
-# The size of each index, as lines.
-sub sizes
-{
-	return $node->safe_psql($_[0], q{
-		SELECT c.oid::regclass, pg_relation_size(c.oid) FROM pg_class AS c
-		JOIN pg_am AS a ON a.oid = c.relam WHERE a.amname = 'rencoder' AND c.relkind = 'i'
-		ORDER BY 1});
-}
-
-# Maintenance as a text has it: no index that a text has just made becomes larger, nor the second
-# time.  To note the end of a table for the first time takes pages; after that it does not grow,
-# either.
-sub maintenance_does_not_grow
-{
-	my ($db, $text, $block) = @_;
-	my $before = sizes($db);
-
-	foreach my $time (1, 2)
-	{
-		run_block($db, $block);
-		is(sizes($db), $before, "$text, maintenance, time $time: sizes stay");
-	}
-}
-
-# Headings of psql's tables, blanks squeezed.
-sub headings
-{
-	return map { join ' ', split } $_[0] =~ /^ +(\w+ +\|.*)\n *-+\+/gm;
-}
-
-# Is there what a block creates?
+# Is there what a block asks for?
 my %available = map { $_ => 1 } split /\n/,
   $node->safe_psql('postgres', 'SELECT name FROM pg_available_extensions');
 $available{rencoder_postgis} = $available{postgis};
+my $has_icu =
+  $node->safe_psql('postgres', "SELECT count(*) FROM pg_collation WHERE collprovider = 'i'");
 
 sub can_run
 {
-	return !grep { !$available{$_} } $_[0] =~ /CREATE EXTENSION (\w+)/g;
+	my ($sql) = @_;
+
+	return 0 if $sql =~ /-x-icu/ && !$has_icu || $sql =~ /\bgeometry\b/ && !$available{postgis};
+	return !grep { !$available{$_} } $sql =~ /CREATE EXTENSION (?:IF NOT EXISTS )?(\w+)/g;
 }
 
-my $shown = '';
-foreach my $block (blocks('README.md'))
+my $SIZES = q{
+	SELECT c.oid::regclass, pg_relation_size(c.oid) FROM pg_class AS c
+	JOIN pg_am AS a ON a.oid = c.relam WHERE a.amname = 'rencoder' AND c.relkind = 'i'
+	ORDER BY 1;
+};
+
+# (outputs, errors) of pieces of SQL in one session, as psql shows them.
+sub run_session
 {
-	maintenance_does_not_grow('postgres', 'README.md', $block) if $block =~ /rencoder_compact/;
-	my ($out, $err) = run_block('postgres', $block);
+	my ($db, @pieces) = @_;
+	my $script = session_script(@pieces);
+	my ($out, $err);
 
-	is($err, '', 'README.md: ' . ($block =~ /^(.*)$/m)[0]);
-	$shown .= $out;
+	IPC::Run::run([ 'psql', '-X', '-d', $node->connstr($db) ],
+		'<', \$script, '>', \$out, '2>', \$err);
+	return ([ session_answers($out) ], [ session_answers($err) ]);
 }
 
-# The results that it prints have the columns that they have.
-my @printed = headings(slurp_file("$top/README.md") =~ s/^    //gmr);
-my %real = map { $_ => 1 } headings($shown);
-cmp_ok(scalar @printed, '>', 0, 'README.md prints a table');
-is_deeply([ grep { !$real{$_} } @printed ], [], 'with the columns of the function');
-like($shown, qr/Index Scan (?:on|using) orders_no/, 'the first example uses the index');
+# What a block says wrongly: errors that it does not print, lines that are not so.
+sub wrong_lines
+{
+	my ($block, $out, $err) = @_;
+	my $diagnostic = qr/^\s*(?:ERROR|WARNING|DETAIL|HINT|NOTICE):/;
+	my @printed = split /\n/, $block->{prints};
+	my @said = map { s/^\s+//r } grep { /$diagnostic/ } @printed;
+	my @wrong = map { "not printed: $_" } (
+		lines_missing(join("\n", grep { !/$diagnostic/ } @printed), $out),
+		lines_missing(join("\n", @said), $err));
+	my @errors = grep { /^(?:ERROR|WARNING|FATAL|PANIC|psql):?/ } split /\n/, $err;
+	my @expected = grep { /^(?:ERROR|WARNING)/ } @said;
+
+	push @wrong, map { "not in the text: $_" } @errors if @errors != @expected;
+	return @wrong;
+}
+
+# All blocks of a text in one session.  Maintenance as a text has it: no index that the text has
+# just made becomes larger, nor the second time.  To note the end of a table for the first time
+# takes pages; after that it does not grow, either.
+sub run_text
+{
+	my ($text, $db) = @_;
+	my @blocks = grep { can_run($_->{sql}) } text_blocks("$top/$text");
+	my ($maintenance) = $text =~ /README|maintenance/
+	  ? grep { $blocks[$_]{sql} =~ /rencoder_compact/ } 0 .. $#blocks : ();
+	# There are no other hosts.
+	my @pieces = map { $_->{sql} =~ s/host 'shard1.example.com', //r } @blocks;
+
+	splice @pieces, $maintenance + 1, 0, $SIZES, $pieces[$maintenance], $SIZES
+	  if defined $maintenance;
+	splice @pieces, $maintenance, 0, $SIZES if defined $maintenance;
+	my ($out, $err) = run_session($db, @pieces);
+	if (defined $maintenance)
+	{
+		is($out->[ $maintenance + 2 ], $out->[$maintenance], "$text, maintenance: sizes stay");
+		is($out->[ $maintenance + 4 ], $out->[$maintenance], "$text, maintenance again: they stay");
+		splice @$_, $maintenance + 2, 3 foreach $out, $err;
+		splice @$_, $maintenance, 1 foreach $out, $err;
+	}
+	foreach my $i (0 .. $#blocks)
+	{
+		is(join("\n", wrong_lines($blocks[$i], $out->[$i] // '', $err->[$i] // 'psql: no answer')),
+			'', "$text: " . ($blocks[$i]{sql} =~ /^(.*)$/m)[0]);
+	}
+	is(join("\n", stray_sql("$top/$text")), '', "$text has no SQL that is not run");
+	return;
+}
+
+run_text('README.md', 'postgres');
 
 # Each example of a type finds its rows by the index, which the planner chooses by itself.
-my @queries = join("\n", blocks('README.md')) =~ /^(SELECT \* FROM events .*?);/gm;
+my @queries = join("\n", map { $_->{sql} } text_blocks("$top/README.md")) =~
+  /^(SELECT \* FROM events .*?);/gm;
 cmp_ok(scalar @queries, '>', 0, 'there are examples of types');
 foreach my $query (@queries)
 {
@@ -107,20 +115,18 @@ foreach my $query (@queries)
 
 foreach my $path (sort glob "$top/docs/*.md")
 {
-	my $text = "docs/" . basename($path);
 	my $db = basename($path, '.md');
 
-	without_others($node, "CREATE DATABASE $db TEMPLATE postgres");
-	foreach my $block (blocks($text))
-	{
-		next if !can_run($block);
-		maintenance_does_not_grow($db, $text, $block)
-		  if $text eq 'docs/maintenance.md' && $block =~ /rencoder_compact/;
-		my (undef, $err) = run_block($db, $block);
-
-		is($err =~ s/^(NOTICE|INFO|DETAIL): .*\n//gmr, '', "$text: " . ($block =~ /^(.*)$/m)[0]);
-	}
+	without_others($node, "CREATE DATABASE $db TEMPLATE postgres STRATEGY file_copy");
+	run_text("docs/" . basename($path), $db);
 	without_others($node, "DROP DATABASE $db");
 }
+
+# What the comparison of a text with the truth is made of.
+is(join(', ', lines_missing("a .. c\n 1 | 20", " a  b c\n-\n 1 |  21")), '1 | 20',
+	'another number is seen');
+is(join(', ', lines_missing("1 | 20 kB\nb", "1 |  21 kB\nb")), '', 'unless it is a similar size');
+is(join(', ', lines_missing("1 | 20 kB", "1 |  23 kB")), '1 | 20 kB', 'and not far from it');
+is(join(', ', lines_missing("b\na", "a\nb")), 'a', 'and another order');
 
 done_testing();

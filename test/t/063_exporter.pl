@@ -1,5 +1,6 @@
 # What docs/ has for monitoring systems: the query of postgres_exporter.yaml runs as the role that
-# it asks for, and has the columns that the file names; grafana.json shows metrics that are there.
+# it asks for, and has the columns that the file names; grafana.json and prometheus_rules.yaml ask
+# for metrics that are there.
 use strict;
 use warnings;
 
@@ -66,5 +67,20 @@ cmp_ok(scalar @shown, '>', 0, 'the dashboard shows metrics');
 is_deeply([ grep { !$known{$_} } @shown ], [], 'of the file');
 is_deeply([ grep { !exists $usage{$_} } map { $_->{legendFormat} =~ /\{\{(\w+)\}\}/g } @targets ],
 	[], 'by labels of the file');
+
+# Alerts: of such metrics and labels; what they tell to read is there.
+my $rules = slurp_file("$docs/prometheus_rules.yaml");
+my @asked = $rules =~ /\b(${name}_\w+)/g;
+cmp_ok(scalar @asked, '>', 0, 'there are rules for alerts');
+is_deeply([ grep { !$known{$_} } @asked ], [], 'of metrics of the file');
+is_deeply([ grep { !exists $usage{$_} } $rules =~ /\$labels\.(\w+)/g ], [], 'by its labels');
+is(scalar(() = $rules =~ /- alert:/g), scalar(() = $rules =~ /docs\/\w+\.md, /g),
+	'each names what to read');
+while ($rules =~ /docs\/(\w+\.md), (.*)"$/mg)
+{
+	my ($text, $heading) = ($1, $2);
+
+	like(slurp_file("$docs/$text"), qr/^(?:#+ |\*\*)\Q$heading\E/m, "$text has $heading");
+}
 
 done_testing();
