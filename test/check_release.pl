@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # What releases and packages are made of: META.json is as PGXN wants it, versions are the
 # same wherever they stand, every version but the first can be reached by an update script,
-# and the changelog knows the disk format.
+# the changelog knows the disk format, and a tag of this commit is that version.
 #
 #   test/check_release.pl [SOURCE-TREE]
 use strict;
@@ -96,5 +96,13 @@ is(found('CHANGELOG.md', qr/disk format is version (\d+)/),
 # What pg_buildext makes of control.in on Debian 12.
 my $control = content('debian/control.in') =~ s/PGVERSION/15/gr;
 is(content('debian/control'), $control, 'debian/control is made of control.in');
+
+# A release: its tag, and the day of it.
+for my $tag (grep { /^v\d/ } split /\n/, `git tag --points-at HEAD 2> /dev/null`)
+{
+	is($tag, "v$version", 'the tag of this commit is the version');
+	like(content('CHANGELOG.md'), qr/\A## \Q$version\E \(\d{4}-\d\d-\d\d\)/,
+		'CHANGELOG.md has the day of the release');
+}
 
 done_testing();
