@@ -233,8 +233,8 @@ SELECT count(*) >= 30 AS types, sum(operators) > 200 AS operators,
 FROM security.results;
 -- A condition with the trap is not one of the index.
 SET search_path = trap, pg_catalog;
-SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT FROM security_own.secret WHERE n = 5::numeric;
+SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT FROM security_own.secret WHERE n OPERATOR(pg_catalog.=) 5::numeric;
 RESET enable_seqscan;
 RESET search_path;

@@ -101,7 +101,7 @@ is(content('debian/control'), $control, 'debian/control is made of control.in');
 for my $tag (grep { /^v\d/ } split /\n/, `git tag --points-at HEAD 2> /dev/null`)
 {
 	is($tag, "v$version", 'the tag of this commit is the version');
-	like(content('CHANGELOG.md'), qr/\A## \Q$version\E \(\d{4}-\d\d-\d\d\)/,
+	like(found('CHANGELOG.md', qr{\A(.*)}), qr/\A## \Q$version\E \(\d{4}-\d\d-\d\d\)/,
 		'CHANGELOG.md has the day of the release');
 }
 
