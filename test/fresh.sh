@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The two commands of README.md on machines as they come: small Debian systems
-# (debootstrap's minbase, no package lists, as in a container), each case in an
-# overlay, so that all that it leaves behind is seen.  Needs root and a network;
-# not part of test/run.sh, for it takes half an hour a release.
+# The two commands of README.md, and the lines of docs/install.md, on machines as they
+# come: small Debian systems (debootstrap's minbase, no package lists, as in a
+# container), each case in an overlay, so that all that it leaves behind is seen.  Needs
+# root and a network; not part of test/run.sh, for it takes half an hour a release.
 #
 #   test/fresh.sh [--suite bookworm|trixie]... [--case NAME]... [--list]
 #
@@ -34,6 +34,7 @@ run-nameless        complete  12345 a user ID without a name: says so
 run-stopped         complete  user  SIGTERM while tests run: stops, counts, leaves nothing
 run-late            complete  user  a stage that meets its limit: says so
 run-hung            complete  user  a TAP test that meets it: says where it and its servers are
+install-root        base      root  nothing installed, root: the lines of docs/install.md
 tmpdir-blank        complete  user  a blank in TMPDIR: says so
 '
 
@@ -163,6 +164,19 @@ case_command()
 				status=\$?; rm /tmp/hung.pl; exit \$status
 			SH
 			;;
+		install-root)
+			# As they stand there, but for the version, and for questions; root needs no sudo.
+			cat <<-SH
+				export DEBIAN_FRONTEND=noninteractive
+				sed -n '/^    pg=/,/CREATE EXTENSION/s/^    //p' docs/install.md |
+					sed -e 's/^pg=.*/pg=$pg/' -e 's/apt-get install/& -y/' -e 's/^sudo //' \\
+						-e 's/^-u postgres/runuser -u postgres --/' > /tmp/lines
+				(set -ex; . /tmp/lines); status=\$?
+				runuser -u postgres -- psql -Atc "SELECT extname, 'is there' FROM pg_extension"
+				pg_dropcluster --stop $pg main; make -s clean with_llvm=no; rm /tmp/lines
+				exit \$status
+			SH
+			;;
 		tmpdir-blank)
 			cat <<-'SH'
 				mkdir -p "/tmp/a b"
@@ -221,6 +235,7 @@ case_expected()
 				'postgres: primary: .* SELECT' 'Timeout *\| PgSleep *\| SELECT pg_advisory_lock' \
 				'startup *\|.*RecoveryWalStream' "$failed"
 			;;
+		install-root) lines 0 '^rencoder.is there$' ;;
 		tmpdir-blank) lines 1 '^run.sh: TMPDIR has a blank' '^demo.sh: TMPDIR has a blank' ;;
 	esac
 }
