@@ -147,6 +147,9 @@ CREATE FUNCTION security.statements(type regtype, home text) RETURNS SETOF text 
 		'SELECT %1$s.rencoder_compact(''security.i'')',
 		'SELECT %1$s.rencoder_candidates(''security.i'', %3$L::%2$s, %3$L::%2$s)',
 		'SELECT %1$s.rencoder_candidates(''security.i'', %3$L, %3$L)',
+		'SELECT %1$s.rencoder_estimate_count(''security.i'', %3$L, %3$L)',
+		'SELECT %1$s.rencoder_index_stats(''security.i'')',
+		'SELECT %1$s.rencoder_index_stats_reset(''security.i'')',
 		'SELECT %1$s.rencoder_add_query_sample(''security.i'', %3$L::%2$s, %3$L::%2$s)',
 		'SELECT * FROM %1$s.rencoder_query_samples(''security.i'')',
 		'SELECT %1$s.rencoder_replay_query_samples(''security.i'')',
@@ -162,6 +165,11 @@ CREATE FUNCTION security.statements(type regtype, home text) RETURNS SETOF text 
 		'SELECT %1$s.rencoder_index_check(''security.f'', true)',
 		'DROP INDEX security.f']) WITH ORDINALITY u (s, n) ORDER BY n
 $$;
+-- Functions that are missing there, but those that rencoder_estimate() and rencoder_maintain() call.
+SELECT function AS not_tried FROM security.functions
+WHERE proargtypes[0] = 'regclass'::regtype
+	AND proname NOT IN ('rencoder_look_at', 'rencoder_maintainable')
+	AND NOT EXISTS (SELECT FROM security.statements('int8', '') s WHERE s ~ (proname || '\('));
 -- Conditions with PostgreSQL's operators, by name, and how many rows the index finds of those that
 -- are there.
 CREATE FUNCTION security.differences(type regtype) RETURNS int LANGUAGE plpgsql AS $$
