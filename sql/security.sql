@@ -165,7 +165,7 @@ CREATE FUNCTION security.statements(type regtype, home text) RETURNS SETOF text 
 		'SELECT %1$s.rencoder_index_check(''security.f'', true)',
 		'DROP INDEX security.f']) WITH ORDINALITY u (s, n) ORDER BY n
 $$;
--- Functions that are missing there, but those that rencoder_estimate() and rencoder_maintain() call.
+-- Functions that are missing there, but those that rencoder_estimate(), rencoder_maintain() call.
 SELECT function AS not_tried FROM security.functions
 WHERE proargtypes[0] = 'regclass'::regtype
 	AND proname NOT IN ('rencoder_look_at', 'rencoder_maintainable')
