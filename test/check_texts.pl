@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # The texts (*.md): files that they name exist, links lead somewhere, invariants
-# that the code cites are there, lines are at most 100 characters long.
+# that the code cites are there, lines are at most 100 characters long, README.md
+# begins with what a stranger looks for.
 #
 #   test/check_texts.pl [SOURCE-TREE]
 use strict;
@@ -9,7 +10,7 @@ use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(basename dirname);
 use File::Find;
-use Test::More tests => 4;
+use Test::More tests => 5;
 
 my $top = abs_path($ARGV[0] // dirname(__FILE__) . '/..');
 chdir $top or die "$top: $!";
@@ -87,3 +88,13 @@ none_wrong(
 my %cited = map { $_ => 1 } map { content($_) =~ /\bINV-(\d+)/g } @sources;
 my %known = map { $_ => 1 } content('src/INVARIANTS.md') =~ /^## INV-(\d+) /gm;
 is(join(' ', grep { !$known{$_} } sort keys %cited), '', 'invariants that are cited are there');
+
+# What README.md has on its first screen: the last line on which it may stand, and what.
+my @readme = split /\n/, content('README.md');
+my @first = (10, 'CREATE INDEX', 45, 'bash bench/demo.sh', 45, 'bash test/run.sh', 45, 'make install');
+my @missing;
+while (my ($line, $what) = splice @first, 0, 2)
+{
+	push @missing, $what unless grep { /\Q$what\E/ } @readme[ 0 .. $line - 1 ];
+}
+is(join(', ', @missing), '', 'README.md begins with how to use and to try it');
