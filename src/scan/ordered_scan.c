@@ -228,7 +228,7 @@ first_entries(IndexScanDesc scan)
 	/* Of several some are not visible; the first one may lie beside a bound. */
 	for (int i = 0; i < scan->numberOfKeys && !more; i++)
 		more = scan->keyData[i].sk_strategy != BTEqualStrategyNumber;
-	return wanted == 0 ? RENCODER_ORDERED_FIRST_ENTRIES : (uint32) (wanted + wanted / 8 + more);
+	return wanted == 0 ? RENCODER_ORDERED_FIRST_ENTRIES : (uint32) (wanted + wanted / 16 + more);
 }
 
 /* What the query asks for. */
@@ -309,23 +309,27 @@ choose_slice(RencoderOrderedScan *order, Relation index, RencoderQuery *query,
 			 const RencoderColumnQuery *asked, RencoderCopies *copies, int64 *index_pages)
 {
 	RencoderSliceEdge edge = {order->backward, 0, false};
+	const RencoderKeySet *keys;
 
 	if (order->anything)
 	{
 		cut_slice(order, order->backward ? order->rest_lo : order->rest_hi);
 		return true;
 	}
-	if (!clip_query(order, query, asked, order->rest_lo, order->rest_hi))
+
+	/* At first the rest is all that is asked for. */
+	if ((!order->first || !asked->has_keys) &&
+		!clip_query(order, query, asked, order->rest_lo, order->rest_hi))
 		return order->keys = false;
-	order->rest_lo = rencoder_key_newest_set(query, 0)->query.hull_lo;
-	order->rest_hi = rencoder_key_newest_set(query, 0)->query.hull_hi;
+	keys = rencoder_key_get_set(query, 0, order->generation);
+	order->rest_lo = keys->query.hull_lo;
+	order->rest_hi = keys->query.hull_hi;
 	edge.key = order->backward ? order->rest_lo : order->rest_hi;
 	if (!order->all)
 	{
 		rencoder_uncovered_move_edge(&order->uncovered, order->rest_lo, order->rest_hi, order->entries,
 									 &edge);
-		rencoder_slice_edge_find(index, copies, order->generation,
-								 &rencoder_key_newest_set(query, 0)->set, order->entries, &edge,
+		rencoder_slice_edge_find(index, copies, order->generation, &keys->set, order->entries, &edge,
 								 index_pages);
 		order->entries = order->first ? Max(order->entries, SECOND_ENTRIES) :
 			Min(order->entries * MORE_ENTRIES, MOST_ENTRIES);
@@ -333,7 +337,7 @@ choose_slice(RencoderOrderedScan *order, Relation index, RencoderQuery *query,
 	}
 	cut_slice(order, edge.key);
 	order->crowded = edge.crowded && order->lo == order->hi;
-	return clip_query(order, query, asked, order->lo, order->hi);
+	return !order->keys || clip_query(order, query, asked, order->lo, order->hi);
 }
 
 /* Goes on to the next slice; false: there is none. */
