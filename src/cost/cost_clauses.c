@@ -8,7 +8,9 @@
 #include "cost/cost_path.h"
 
 #include "access/stratnum.h"
+#include "access/sysattr.h"
 #include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
@@ -308,4 +310,57 @@ rencoder_cost_column_not_null(const RencoderCostPath *p, int col)
 	test->location = -1;
 	test->arg = p->column[col].indexed;
 	return rencoder_cost_rows(p, list_make1(test));
+}
+
+/* The clauses that those of the path stand beside: of an arm of an OR, or of the table. */
+static List *
+clauses_beside(const RencoderCostPath *p)
+{
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	foreach(lc, p->index->rel->baserestrictinfo)
+	{
+		BoolExpr   *either = (BoolExpr *) lfirst_node(RestrictInfo, lc)->orclause;
+
+		foreach(lc2, either == NULL || p->quals == NIL ? NIL : either->args)
+		{
+			BoolExpr   *arm = lfirst(lc2);
+
+			if (is_andclause(arm) && list_member_ptr(arm->args, linitial(p->quals)))
+				return arm->args;
+		}
+	}
+	return p->index->rel->baserestrictinfo;
+}
+
+double
+rencoder_cost_rows_beside(const RencoderCostPath *p, bool *alone)
+{
+	const RelOptInfo *rel = p->index->rel;
+	List	   *beside = clauses_beside(p);
+	double		rows = rel->tuples;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	*alone = list_length(beside) <= list_length(p->quals);
+	foreach(lc, beside)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+		Bitmapset  *asked = NULL;
+		bool		found = false;
+
+		if (clause->norm_selec < 0 || clause->norm_selec * rel->tuples >= p->rows)
+			continue;
+		pull_varattnos((Node *) clause->clause, rel->relid, &asked);
+		foreach(lc2, rel->indexlist)
+		{
+			const IndexOptInfo *other = lfirst_node(IndexOptInfo, lc2);
+
+			found |= other->relam == p->index->relam && other->indexkeys[0] != p->index->indexkeys[0] &&
+				bms_is_member(other->indexkeys[0] - FirstLowInvalidHeapAttributeNumber, asked);
+		}
+		rows *= found ? clause->norm_selec : 1;
+	}
+	return rows;
 }

@@ -11,7 +11,6 @@
 
 #include "access/brin.h"
 #include "access/genam.h"
-#include "access/sysattr.h"
 #include "catalog/pg_am.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -449,40 +448,6 @@ plain_more_cost(const RencoderCostPath *p, const HeapCosts *heap, Cost search)
 }
 
 /*
- * Has another one of our indexes a clause that leaves so few pages that reading this one, too, would
- * cost a third of what it may save, or more?  Not where both stand in one OR.
- */
-static bool
-another_is_narrower(const RencoderCostPath *p, const HeapCosts *heap, Cost index)
-{
-	const RelOptInfo *rel = p->index->rel;
-	ListCell   *lc;
-	ListCell   *lc2;
-
-	foreach(lc, rel->baserestrictinfo)
-	{
-		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
-		double		rows = clause->norm_selec * rel->tuples;
-		Bitmapset  *asked = NULL;
-
-		if (rows < 0 || rows >= p->rows || heap_pages_of_rows(heap, rows) * heap->seq_page_cost > 3 * index)
-			continue;
-		pull_varattnos((Node *) clause->clause, rel->relid, &asked);
-		if (bms_is_member(p->index->indexkeys[0] - FirstLowInvalidHeapAttributeNumber, asked))
-			continue;
-		foreach(lc2, rel->indexlist)
-		{
-			const IndexOptInfo *other = lfirst_node(IndexOptInfo, lc2);
-
-			if (other->relam == p->index->relam &&
-				bms_is_member(other->indexkeys[0] - FirstLowInvalidHeapAttributeNumber, asked))
-				return true;
-		}
-	}
-	return false;
-}
-
-/*
  * The correlation by which a plain scan costs so much more than a bitmap scan, with what is
  * reported else: as cost_index() has it.  Repeated scans have 0, as they share pages.
  */
@@ -504,6 +469,36 @@ plain_correlation(const RencoderCostPath *p, const HeapCosts *heap, const Rencod
 	if (most <= least || target >= most)
 		return 0;
 	return sqrt(Min((most - target) / (most - least), 1));
+}
+
+/*
+ * Beside a BRIN index, as many rows as leave no more than its cost for the index.  Not if others leave so
+ * few pages that an AND with it would cost a third of what it may save, or more.  Nor if nothing stands
+ * beside it, and the planner would take a plain scan, of which it thinks that conditions are not checked
+ * again, where a sequential scan is cheaper.
+ */
+static Cost
+outdo_brin(const RencoderCostPath *p, const HeapCosts *heap, Cost index, Cost total, Cost more, Cost seen,
+		   RencoderCostReport *report)
+{
+	bool		alone;
+	double		left = rencoder_cost_rows_beside(p, &alone);
+	double		rows;
+	Cost		pages_cost;
+	Cost		target = total - p->rival.index / DEARER;
+	Selectivity selectivity;
+
+	if (seen >= target || (left < p->index->rel->tuples &&
+						   heap_pages_of_rows(heap, left) * heap->seq_page_cost <= 3 * index))
+		return seen;
+	target = select_heap_cost(heap, target, Min(p->rows, heap->rows), heap->rows, &selectivity);
+	rows = selectivity * heap->rows;
+	pages_cost = heap_pages_of_rows(heap, rows) * heap->random_page_cost - (target - rows * heap->cpu_per_row);
+	if (alone && total + more > seq_scan_cost(heap) &&
+		Min(more, pages_cost) < rows * (heap->cpu_per_row - cpu_tuple_cost))
+		return seen;
+	report->selectivity = selectivity;
+	return target;
 }
 
 /*
@@ -549,6 +544,7 @@ rencoder_cost_report(const RencoderCostPath *p)
 	Cost		index;
 	Cost		total;
 	Cost		seen;
+	Cost		more;
 
 	heap_costs_init(p, &heap);
 	if (rencoder_cost_is_in_order(p))
@@ -568,6 +564,7 @@ rencoder_cost_report(const RencoderCostPath *p)
 
 	/* As many rows as cost what the heap does, at most two a page: README.md. */
 	total = index + visited_heap_cost(&heap, p->heap_pages, p->heap_rows, p->heap_places);
+	more = plain_more_cost(p, &heap, search);
 	least = Min(p->rows, heap.rows);
 	most = heap_cost_may_be_shared(p) ? heap.rows : Min(Max(least, 2 * p->heap_pages), heap.rows);
 	seen = select_heap_rows(&heap, least, &report.selectivity);
@@ -581,9 +578,8 @@ rencoder_cost_report(const RencoderCostPath *p)
 	/* It takes its pages to be more than they are. */
 	if (p->rival.kind == RENCODER_RIVAL_BRIN && brin_is_better(p, &heap, total))
 		seen = 0;
-	else if (p->rival.kind == RENCODER_RIVAL_BRIN && total - seen > p->rival.index / DEARER &&
-			 !another_is_narrower(p, &heap, index))
-		seen = select_heap_cost(&heap, total - p->rival.index / DEARER, least, heap.rows, &report.selectivity);
+	else if (p->rival.kind == RENCODER_RIVAL_BRIN)
+		seen = outdo_brin(p, &heap, index, total, more, seen, &report);
 
 	/*
 	 * Of an index-only scan, which asks for no column, the planner takes
@@ -592,7 +588,7 @@ rencoder_cost_report(const RencoderCostPath *p)
 	if (p->path->path.pathtype == T_IndexOnlyScan)
 		seen = select_heap_rows(&heap, 1, &report.selectivity);
 	else
-		report.correlation = plain_correlation(p, &heap, &report, plain_more_cost(p, &heap, search));
+		report.correlation = plain_correlation(p, &heap, &report, more);
 	report.total = Max(total - seen, 0);
 	report.startup = Min(report.startup, report.total);
 	return report;

@@ -119,6 +119,12 @@ extern double rencoder_cost_column_rows(RencoderCostPath *p, int col);
 /* And those where it is not null. */
 extern double rencoder_cost_column_not_null(const RencoderCostPath *p, int col);
 
+/*
+ * Rows that clauses leave which are narrower, of other indexes of ours, all of the table or of one arm of
+ * an OR with those of the path.  *alone: there are no others at all.
+ */
+extern double rencoder_cost_rows_beside(const RencoderCostPath *p, bool *alone);
+
 /* ---- What is asked for nulls, or all values (cost_nulls.c) ---- */
 
 /* What is left of the covered pages. */
