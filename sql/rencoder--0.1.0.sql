@@ -1217,8 +1217,9 @@ COMMENT ON FUNCTION rencoder_index_stats_reset(regclass) IS
 -- of a key stand anywhere, but for two things: "correlation" (of ANALYZE) says how far keys are from
 -- the order of the table, and "repeats" which share of rows has the value of the row before.  An entry
 -- stands for the rows of a key in a place, or on a page if these are most of its rows.  An entry takes
--- the logarithm of the places for each entry, and some bits more.  Of keys in the table's order, each
--- place takes the logarithm of its keys.  The constants were fitted to indexes that were built.
+-- the logarithm of the places for each entry, and some bits more.  Where keys are in the table's order,
+-- but for some pages, each place takes so many bits, fewer if it shares a key with others.  The constants
+-- were fitted to indexes that were built.
 CREATE FUNCTION rencoder_run_bits(
 	n double precision,
 	keys double precision,
@@ -1266,9 +1267,9 @@ BEGIN ATOMIC
 				CASE WHEN e.by_page THEN pages WHEN e.in_parts THEN e.places ELSE e.row_places END
 					AS places_named) AS f
 	)
-	SELECT CASE WHEN min(g.spread) < 500
-		THEN min(g.places) * greatest(0.8, 13.5 + ln(greatest(keys, 1) / min(g.places)) / ln(2)
-			* CASE WHEN keys > min(g.places) THEN 2 ELSE 1.8 END)
+	SELECT CASE WHEN min(g.spread) < 500 AND n >= min(g.places)
+		THEN min(g.places) * (greatest(0.8, 15.4 + 2.2 * ln(least(keys / min(g.places), 1)) / ln(2))
+			+ least(0.65 * min(g.spread) / page_rows, 8))
 		ELSE sum(g.members * g.n_entries * (ln(1 + g.gap) / ln(2) +
 			(CASE WHEN g.rows < 2 THEN 3.4 ELSE 2.7 END + g.finer) * g.gap / (g.gap + 2))) END
 	FROM gaps AS g
@@ -1284,12 +1285,13 @@ CREATE FUNCTION rencoder_look_at(
 	columns int2[],
 	OUT size bigint,
 	OUT repeats double precision[],
+	OUT falls double precision[],
 	OUT problem text)
 RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_look_at(regclass, regclass, int2[]) IS
-	'size of an index, or of a table, and the share of rows that repeat the row before, of columns (readers of the columns)';
+	'size of an index, or of a table, and the shares of rows that repeat the row before, and that are out of order, of columns (readers of the columns)';
 
 -- Pages of an index that a column takes, from what ANALYZE says of it, "rows" being those of the table
 -- or, of an expression, of the index.  "index_rows": of a partial index, else null.  "share" of the
@@ -1323,11 +1325,15 @@ BEGIN ATOMIC
 	), keys AS MATERIALIZED (
 		SELECT c.*, greatest(1, least(c.n, CASE WHEN c.n < c.valued
 				THEN c.all_keys * (1 - exp(-least(c.n / c.all_keys, 99))) ELSE c.all_keys END)) AS keys,
-			coalesce((SELECT array_agg(f * c.rows * c.n / greatest(c.valued, 1)) FROM unnest(c.freqs) AS f),
-				'{}') AS common
-		FROM counts AS c
+			coalesce((SELECT array_agg(f * c.rows * c.n / greatest(c.valued - a.rows, 1))
+				FROM unnest(c.freqs) AS f WHERE f * c.rows <= 1.01 * c.n), '{}') AS common,
+			greatest(repeats - a.alike, 0) / greatest(1 - a.alike, 0.001) AS repeated
+		FROM counts AS c,
+			-- A value with more rows than the index has is not in it.
+			LATERAL (SELECT coalesce(sum(f), 0) * c.rows AS rows, coalesce(sum(f ^ 2), 0) AS alike
+				FROM unnest(c.freqs) AS f WHERE f * c.rows > 1.01 * c.n) AS a
 	), sized AS MATERIALIZED (
-		SELECT k.*, coalesce(rencoder_run_bits(k.n, k.keys, k.common, k.correlation, repeats, k.pages,
+		SELECT k.*, coalesce(rencoder_run_bits(k.n, k.keys, k.common, k.correlation, k.repeated, k.pages,
 				k.page_rows), 0)
 			-- Nulls have places, unless they are everywhere.
 			+ CASE WHEN k.nulls < 2.3 * k.pages THEN k.nulls * (2 + ln(greatest(1,
@@ -1342,7 +1348,7 @@ BEGIN ATOMIC
 				ELSE k.pages * sqrt(2 * (1 - least(abs(k.correlation), 1))) END AS spread_pages
 		FROM keys AS k
 	)
-	SELECT ceil(s.bits / 8 / 8150) + 1 + floor(s.bits / 8 / 8150 / 428)
+	SELECT CASE WHEN s.pages < 8 THEN 0 ELSE ceil(s.bits / 8 / 8150) + 1 + floor(s.bits / 8 / 8150 / 428) END
 			+ CASE WHEN s.pages >= 1024 THEN 4 ELSE 0 END
 			-- It is trained on 512 pages.
 			+ least(coder, ceil(1 + least(s.keys, 512 * s.page_rows) / 500)),
@@ -1392,11 +1398,11 @@ END;
 COMMENT ON FUNCTION rencoder_types() IS
 	'types with a default operator class';
 
--- Pages beside those of columns: metapage, description of the run, counts.
+-- Pages beside those of columns: metapage, description of the run (small tables have none), counts.
 CREATE FUNCTION rencoder_fixed_pages(pages double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 2 + CASE WHEN pages >= 1024 THEN 1 ELSE 0 END;
+RETURN 1 + CASE WHEN pages >= 1024 THEN 2 WHEN pages >= 8 THEN 1 ELSE 0 END;
 COMMENT ON FUNCTION rencoder_fixed_pages(double precision) IS
 	'pages of an index of a table of so many pages, beside those of its columns';
 
@@ -1430,7 +1436,8 @@ BEGIN ATOMIC
 						AND k.castmethod = 'b' AND k.castcontext = 'i')) AS r,
 			rencoder_statistics() AS t,
 			LATERAL rencoder_column_size(c.relpages, c.reltuples, t.rows, t.null_frac, t.n_distinct,
-				t.correlation, t.freqs, NULL, l.repeats[o.number], r.coder) AS s
+				CASE WHEN l.falls[o.number] < 0.02 AND abs(t.correlation) > 0.999 THEN 1 ELSE t.correlation END,
+				t.freqs, NULL, l.repeats[o.number], r.coder) AS s
 			WHERE r.coder IS NOT NULL AND t.relation = c.oid AND t.attname = a.attname) AS e;
 END;
 COMMENT ON FUNCTION rencoder_estimate(regclass, name[]) IS
@@ -1606,7 +1613,7 @@ BEGIN ATOMIC
 				min(e.problem) AS problem, sum(l.table_pages) AS table_pages
 			FROM leaves AS l,
 				-- An empty partition has no statistics, nor has a table that nobody has analyzed.
-				LATERAL (SELECT e.size, e.repeats, l.table_pages = 0 AND (l.table_rows >= 0 OR
+				LATERAL (SELECT e.size, e.repeats, e.falls, l.table_pages = 0 AND (l.table_rows >= 0 OR
 						coalesce(e.size, 0) <= 2 * current_setting('block_size')::bigint) AS empty,
 					CASE WHEN l.indisvalid THEN e.problem ELSE 'the index is not valid' END AS problem
 				 FROM rencoder_look_at(l.indrelid::regclass, l.indexrelid::regclass,
@@ -1622,17 +1629,24 @@ BEGIN ATOMIC
 							FILTER (WHERE d.number = 1) AS brin_serves,
 						CASE count(*) WHEN 1 THEN max(d.null_frac) ELSE 0 END AS null_frac,
 						CASE count(*) WHEN 1 THEN max(d.freqs) END AS freqs,
-						exp(sum(ln(d.keys))) AS n_distinct,
-						CASE count(*) WHEN 1 THEN max(d.correlation) ELSE greatest(0, 1 - min(d.before *
+						-- Lines of orders that are in order take half the bits (measured).
+						CASE WHEN count(*) > 1 AND max(d.rows / d.keys * (d.ordered > 0.9999)::int)
+							FILTER (WHERE d.number = 1) BETWEEN 2.5 AND 32
+							THEN least(exp(sum(ln(d.keys))), max(d.rows)) / 66
+							ELSE exp(sum(ln(d.keys))) END AS n_distinct,
+						CASE count(*) WHEN 1 THEN max(d.ordered) ELSE greatest(0, 1 - min(d.before *
 							(sqrt(2 * (1 - d.ordered)) + 256 / d.rows) - 256 / d.rows + d.alike / d.before)
 							^ 2 / 2) END AS correlation,
 						min(e.repeats[d.number]) AS repeats,
 						sum(least(d.coder, ceil(1 + d.keys / 500))) + CASE count(*) WHEN 1 THEN 0
 							ELSE 1 + floor(sum(least(d.keys, 4096 / (l.indnkeyatts - 1)
-								/ CASE WHEN d.keys > d.rows / 4 THEN 4 ELSE 1 END))
+								/ CASE WHEN d.keys > d.rows / 8 THEN 4 ELSE 1 END))
 								FILTER (WHERE d.number < l.indnkeyatts) / 680) END AS coder
 					FROM (SELECT k.*, a.alike, a.alike / exp(sum(ln(a.alike)) OVER (ORDER BY k.number)) AS before
-						FROM (SELECT t.*, c.number, c.coder, least(abs(coalesce(t.correlation, 0)), 1) AS ordered,
+						FROM (SELECT t.*, c.number, c.coder,
+								-- In order but for rows that a page had no room for.
+								CASE WHEN e.falls[c.number] < 0.02 AND abs(t.correlation) > 0.999 THEN 1
+									ELSE least(abs(coalesce(t.correlation, 0)), 1) END AS ordered,
 								greatest(1, CASE WHEN t.n_distinct > 0 THEN t.n_distinct
 									ELSE -coalesce(nullif(t.n_distinct, 0), -1) * t.rows END) AS keys
 							FROM columns AS c

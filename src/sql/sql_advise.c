@@ -29,11 +29,15 @@
 
 PG_FUNCTION_INFO_V1(rencoder_look_at);
 
-/* Columns of a row: size, repeats, problem. */
-#define LOOK_COLUMNS	3
+/* Columns of a row: size, repeats, falls, problem. */
+#define LOOK_COLUMNS	4
 
 /* Pages of the table that are read. */
 #define LOOK_PAGES		64
+
+/* Bytes of a value behind those that all begin with: keys hold no more.  What differs is as short. */
+#define KEY_BYTES		16
+#define LAST_BYTES		4
 
 /* Columns of the table that are compared; number 0 stands for an expression, which is not. */
 typedef struct LookColumns
@@ -43,6 +47,8 @@ typedef struct LookColumns
 	double		pairs[INDEX_MAX_KEYS];	/* of rows beside each other with a
 										 * value */
 	double		equal[INDEX_MAX_KEYS];	/* of these, with the same one */
+	double		less[INDEX_MAX_KEYS];	/* and with a less one */
+	Size		common[INDEX_MAX_KEYS]; /* bytes that all begin with */
 } LookColumns;
 
 static void
@@ -64,7 +70,10 @@ get_look_columns(Oid heapoid, ArrayType *array, LookColumns *columns)
 	memset(columns, 0, sizeof(*columns));
 	columns->n = n;
 	for (int i = 0; i < n; i++)
+	{
 		columns->number[i] = DatumGetInt16(values[i]);
+		columns->common[i] = PG_INT16_MAX;
+	}
 }
 
 /* Error unless the user may read all rows of the columns. */
@@ -120,14 +129,23 @@ find_look_problem(Relation relation)
 	return NULL;
 }
 
-/* Values in TOAST count as different. */
+/* Values in TOAST count as different; those whose last bytes differ, which no key holds, as equal. */
 static bool
-look_is_equal(Form_pg_attribute attribute, Datum a, Datum b)
+look_is_equal(Form_pg_attribute attribute, Datum a, Datum b, Size *common)
 {
-	if (attribute->attlen == -1 && (VARATT_IS_EXTERNAL(DatumGetPointer(a)) ||
-									VARATT_IS_EXTERNAL(DatumGetPointer(b))))
+	struct varlena *x = (struct varlena *) DatumGetPointer(a);
+	struct varlena *y = (struct varlena *) DatumGetPointer(b);
+	Size		n = 0;
+
+	if (attribute->attlen != -1)
+		return datum_image_eq(a, b, attribute->attbyval, attribute->attlen);
+	if (VARATT_IS_EXTERNAL(x) || VARATT_IS_EXTERNAL(y))
 		return false;
-	return datum_image_eq(a, b, attribute->attbyval, attribute->attlen);
+	while (n < Min(VARSIZE_ANY_EXHDR(x), VARSIZE_ANY_EXHDR(y)) && VARDATA_ANY(x)[n] == VARDATA_ANY(y)[n])
+		n++;
+	*common = Min(*common, n);
+	return (n >= *common + KEY_BYTES && n + LAST_BYTES >= VARSIZE_ANY_EXHDR(x)) ||
+		datum_image_eq(a, b, false, -1);
 }
 
 static void
@@ -136,19 +154,25 @@ compare_look_rows(TupleTableSlot *row, TupleTableSlot *before, LookColumns *colu
 	for (int i = 0; i < columns->n; i++)
 	{
 		AttrNumber	number = columns->number[i];
+		Form_pg_attribute attribute;
 		bool		isnull[2];
 		Datum		value[2];
 
-		if (number <= 0 || number > row->tts_tupleDescriptor->natts ||
-			TupleDescAttr(row->tts_tupleDescriptor, number - 1)->attisdropped)
+		if (number <= 0 || number > row->tts_tupleDescriptor->natts)
+			continue;
+		attribute = TupleDescAttr(row->tts_tupleDescriptor, number - 1);
+		if (attribute->attisdropped)
 			continue;
 		value[0] = slot_getattr(row, number, &isnull[0]);
 		value[1] = slot_getattr(before, number, &isnull[1]);
 		if (isnull[0] || isnull[1])
 			continue;
 		columns->pairs[i]++;
-		columns->equal[i] += look_is_equal(TupleDescAttr(row->tts_tupleDescriptor, number - 1),
-										   value[0], value[1]);
+		if (look_is_equal(attribute, value[0], value[1], &columns->common[i]))
+			columns->equal[i]++;
+		else
+			/* As a number, which most types that are passed by value are. */
+			columns->less[i] += attribute->attbyval ? (int64) value[0] < (int64) value[1] : 0.5;
 	}
 }
 
@@ -189,17 +213,24 @@ make_look_row(FunctionCallInfo fcinfo, int64 size, const LookColumns *columns, c
 {
 	Datum		values[LOOK_COLUMNS] = {0};
 	bool		nulls[LOOK_COLUMNS] = {0};
-	Datum		repeats[INDEX_MAX_KEYS];
+	Datum		shares[2][INDEX_MAX_KEYS];
 
+	/* Against the order that most rows are in. */
 	for (int i = 0; i < columns->n; i++)
-		repeats[i] = Float8GetDatum(columns->equal[i] / Max(columns->pairs[i], 1));
-	nulls[0] = nulls[1] = problem != NULL;
+	{
+		double		greater = columns->pairs[i] - columns->equal[i] - columns->less[i];
+
+		shares[0][i] = Float8GetDatum(columns->equal[i] / Max(columns->pairs[i], 1));
+		shares[1][i] = Float8GetDatum(Min(columns->less[i], greater) / Max(columns->pairs[i], 1));
+	}
+	nulls[0] = nulls[1] = nulls[2] = problem != NULL;
 	values[0] = Int64GetDatum(size);
-	values[1] = PointerGetDatum(construct_array(repeats, columns->n, FLOAT8OID, sizeof(float8),
-												FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-	nulls[2] = problem == NULL;
+	for (int i = 0; i < 2; i++)
+		values[i + 1] = PointerGetDatum(construct_array(shares[i], columns->n, FLOAT8OID, sizeof(float8),
+														FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	nulls[3] = problem == NULL;
 	if (problem != NULL)
-		values[2] = CStringGetTextDatum(problem);
+		values[3] = CStringGetTextDatum(problem);
 	return rencoder_sql_row(fcinfo, values, nulls);
 }
 
@@ -207,8 +238,8 @@ make_look_row(FunctionCallInfo fcinfo, int64 size, const LookColumns *columns, c
  * rencoder_look_at("table" regclass, index regclass, columns int2[]) returns record
  *
  * The bytes of the index, or, if that is 0, of the table; and for each column of the table which
- * share of rows has the value of the row before on its page, 0 for an expression.  Holds
- * AccessShareLock on both meanwhile; waits for none.  Works on a standby.
+ * shares of rows have the value of the row before on its page, and are out of order beside it, 0 for an
+ * expression.  Holds AccessShareLock on both meanwhile; waits for none.  Works on a standby.
  */
 Datum
 rencoder_look_at(PG_FUNCTION_ARGS)
