@@ -24,7 +24,7 @@
 #define MIN_TRIED_KEYS		5000
 
 /* Samples that are made, and queries that were put that are asked; boxes have more nodes. */
-#define OWN_SAMPLES			256
+#define OWN_SAMPLES			128
 #define OWN_BOXES			96
 #define MOST_ASKED			512
 #define MOST_ASKED_BOXES	96

@@ -139,7 +139,7 @@ try_second_stages(search_state *s)
 {
 	const renc_stage stage = s->shape.stage[s->shape.nstages - 1];
 
-	for (int last = 1; last <= RENC_KEY_BITS; last++)
+	for (int last = 1; last <= RENC_KEY_BITS; last += 2)
 	{
 		try_second_stage(s, &stage, last, 1, 1, 6);
 		try_second_stage(s, &stage, last, 1, 1, 3);

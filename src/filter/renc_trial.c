@@ -34,7 +34,7 @@
 #define SEEN_KEYS		128
 
 /* After so many samples that were put the cost so far is looked at. */
-#define BLOCK			16
+#define BLOCK			4
 
 /* Heap pages, and a rate, that are as good as none. */
 #define LEAST_COST		0.1
