@@ -26,7 +26,7 @@
 /* Samples that are made, and queries that were put that are asked; boxes have more nodes. */
 #define OWN_SAMPLES			128
 #define OWN_BOXES			96
-#define MOST_ASKED			512
+#define MOST_ASKED			256
 #define MOST_ASKED_BOXES	96
 
 /* Fixed: the same table makes the same index. */

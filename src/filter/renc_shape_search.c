@@ -189,7 +189,7 @@ renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shap
 	try_shape(&s, rule);
 	if (grid)
 	{
-		try_grid(&s, NULL, 1);
+		try_grid(&s, NULL, in->asked_share > 0 ? 2 : 1);
 		try_second_stages(&s);
 		if (s.shape.nstages > 1)
 			try_grid(&s, &s.shape.stage[0], STRIDE);
