@@ -340,27 +340,26 @@ rencoder_cost_rows_beside(const RencoderCostPath *p, bool *alone)
 	const RelOptInfo *rel = p->index->rel;
 	List	   *beside = clauses_beside(p);
 	double		rows = rel->tuples;
+	Bitmapset  *keys = NULL;	/* first columns of our other indexes */
 	ListCell   *lc;
-	ListCell   *lc2;
 
 	*alone = list_length(beside) <= list_length(p->quals);
+	foreach(lc, rel->indexlist)
+	{
+		const IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
+
+		if (other->relam == p->index->relam && other->indexkeys[0] != p->index->indexkeys[0])
+			keys = bms_add_member(keys, other->indexkeys[0] - FirstLowInvalidHeapAttributeNumber);
+	}
 	foreach(lc, beside)
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
 		Bitmapset  *asked = NULL;
-		bool		found = false;
 
-		if (clause->norm_selec < 0 || clause->norm_selec * rel->tuples >= p->rows)
-			continue;
 		pull_varattnos((Node *) clause->clause, rel->relid, &asked);
-		foreach(lc2, rel->indexlist)
-		{
-			const IndexOptInfo *other = lfirst_node(IndexOptInfo, lc2);
-
-			found |= other->relam == p->index->relam && other->indexkeys[0] != p->index->indexkeys[0] &&
-				bms_is_member(other->indexkeys[0] - FirstLowInvalidHeapAttributeNumber, asked);
-		}
-		rows *= found ? clause->norm_selec : 1;
+		if (clause->norm_selec >= 0 && clause->norm_selec * rel->tuples < p->rows &&
+			bms_overlap(asked, keys))
+			rows *= clause->norm_selec;
 	}
 	return rows;
 }

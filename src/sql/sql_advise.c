@@ -226,8 +226,7 @@ make_look_row(FunctionCallInfo fcinfo, int64 size, const LookColumns *columns, c
 	nulls[0] = nulls[1] = nulls[2] = problem != NULL;
 	values[0] = Int64GetDatum(size);
 	for (int i = 0; i < 2; i++)
-		values[i + 1] = PointerGetDatum(construct_array(shares[i], columns->n, FLOAT8OID, sizeof(float8),
-														FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+		values[i + 1] = PointerGetDatum(construct_array(shares[i], columns->n, FLOAT8OID, 8, FLOAT8PASSBYVAL, 'd'));
 	nulls[3] = problem == NULL;
 	if (problem != NULL)
 		values[3] = CStringGetTextDatum(problem);
