@@ -50,8 +50,8 @@ INSERT INTO ad_rows SELECT md5((i / 3)::text)::uuid, (i::int8 * 2654435761) % 42
 FROM generate_series(1, 180000) i;
 CREATE INDEX ad_rows_three ON ad_rows (three);
 CREATE INDEX ad_rows_third ON ad_rows (v) WHERE v % 3 = 0;
--- Rows in order, but for some that a page had no room for; three names beside each other that differ at
--- the end; few rows in order, and those without the most common value.
+-- Rows in order, but for some that a page had no room for; three names beside each other that
+-- differ at the end; few rows in order, and those without the most common value.
 CREATE TABLE ad_wide (id int8, name text, phrase text, filler text) WITH (autovacuum_enabled = off);
 INSERT INTO ad_wide SELECT i, md5((i / 3)::text) || ', ' || i % 500,
 	CASE WHEN i % 10 = 0 THEN 'phrase ' || md5((i % 7001)::text) ELSE '' END,
@@ -192,7 +192,8 @@ SELECT size = pg_relation_size('ad_v') AS size, repeats, problem
 FROM rencoder_look_at('ad', 'ad_v', '{6,3,0}');
 SELECT size = pg_relation_size('ad_rows') AS size, round(repeats[1]::numeric, 1) AS repeats
 FROM rencoder_look_at('ad_rows', 0::regclass, '{1}');
-SELECT round(repeats[2]::numeric, 1) AS names, falls[1] < 0.02 AS in_order, falls[2] > 0.1 AS not_known
+SELECT round(repeats[2]::numeric, 1) AS names, falls[1] < 0.02 AS in_order,
+	falls[2] > 0.1 AS not_known
 FROM rencoder_look_at('ad_wide', 0::regclass, '{1,2}');
 SELECT * FROM rencoder_look_at('ad_rows', 'ad_v', '{1}');
 SELECT * FROM rencoder_look_at(99999999::regclass, 'ad_v', '{1}');
