@@ -473,32 +473,35 @@ plain_correlation(const RencoderCostPath *p, const HeapCosts *heap, const Rencod
 
 /*
  * Beside a BRIN index, as many rows as leave no more than its cost for the index.  Not if others leave so
- * few pages that an AND with it would cost a third of what it may save, or more.  Nor if nothing stands
- * beside it, and the planner would take a plain scan, of which it thinks that conditions are not checked
- * again, where a sequential scan is cheaper.
+ * few pages that an AND with it would cost a third of what it may save, or more.  If nothing stands beside
+ * it, not if a sequential scan is cheaper; and so few rows, which makes it cheaper, that a plain scan, of
+ * which the planner thinks that conditions are not checked again, costs more than a bitmap scan.
  */
 static Cost
-outdo_brin(const RencoderCostPath *p, const HeapCosts *heap, Cost index, Cost total, Cost more, Cost seen,
-		   RencoderCostReport *report)
+outdo_brin(const RencoderCostPath *p, const HeapCosts *heap, Cost index, Cost *total, Cost seen,
+		   Selectivity *selectivity)
 {
 	bool		alone;
 	double		left = rencoder_cost_rows_beside(p, &alone);
 	double		rows;
-	Cost		pages_cost;
-	Cost		target = total - p->rival.index / DEARER;
-	Selectivity selectivity;
+	Cost		spared;
+	Cost		random;
+	Cost		target = *total - p->rival.index / DEARER;
 
-	if (seen >= target || (left < p->index->rel->tuples &&
-						   heap_pages_of_rows(heap, left) * heap->seq_page_cost <= 3 * index))
+	if (seen >= target || (alone && *total >= seq_scan_cost(heap)) ||
+		(left < p->index->rel->tuples && heap_pages_of_rows(heap, left) * heap->seq_page_cost <= 3 * index))
 		return seen;
-	target = select_heap_cost(heap, target, Min(p->rows, heap->rows), heap->rows, &selectivity);
-	rows = selectivity * heap->rows;
-	pages_cost = heap_pages_of_rows(heap, rows) * heap->random_page_cost - (target - rows * heap->cpu_per_row);
-	if (alone && total + more > seq_scan_cost(heap) &&
-		Min(more, pages_cost) < rows * (heap->cpu_per_row - cpu_tuple_cost))
-		return seen;
-	report->selectivity = selectivity;
-	return target;
+	seen = select_heap_cost(heap, target, Min(p->rows, heap->rows), heap->rows, selectivity);
+	rows = *selectivity * heap->rows;
+	spared = rows * (heap->cpu_per_row - cpu_tuple_cost);
+	random = heap_pages_of_rows(heap, rows) * heap->random_page_cost + rows * heap->cpu_per_row - DEARER * seen;
+	if (alone && random < spared)
+	{
+		*total -= seen;
+		seen = select_heap_rows(heap, Max(rows * random / spared, Min(p->rows, rows)), selectivity);
+		*total += seen;
+	}
+	return seen;
 }
 
 /*
@@ -544,7 +547,6 @@ rencoder_cost_report(const RencoderCostPath *p)
 	Cost		index;
 	Cost		total;
 	Cost		seen;
-	Cost		more;
 
 	heap_costs_init(p, &heap);
 	if (rencoder_cost_is_in_order(p))
@@ -564,7 +566,6 @@ rencoder_cost_report(const RencoderCostPath *p)
 
 	/* As many rows as cost what the heap does, at most two a page: README.md. */
 	total = index + visited_heap_cost(&heap, p->heap_pages, p->heap_rows, p->heap_places);
-	more = plain_more_cost(p, &heap, search);
 	least = Min(p->rows, heap.rows);
 	most = heap_cost_may_be_shared(p) ? heap.rows : Min(Max(least, 2 * p->heap_pages), heap.rows);
 	seen = select_heap_rows(&heap, least, &report.selectivity);
@@ -579,7 +580,7 @@ rencoder_cost_report(const RencoderCostPath *p)
 	if (p->rival.kind == RENCODER_RIVAL_BRIN && brin_is_better(p, &heap, total))
 		seen = 0;
 	else if (p->rival.kind == RENCODER_RIVAL_BRIN)
-		seen = outdo_brin(p, &heap, index, total, more, seen, &report);
+		seen = outdo_brin(p, &heap, index, &total, seen, &report.selectivity);
 
 	/*
 	 * Of an index-only scan, which asks for no column, the planner takes
@@ -588,7 +589,7 @@ rencoder_cost_report(const RencoderCostPath *p)
 	if (p->path->path.pathtype == T_IndexOnlyScan)
 		seen = select_heap_rows(&heap, 1, &report.selectivity);
 	else
-		report.correlation = plain_correlation(p, &heap, &report, more);
+		report.correlation = plain_correlation(p, &heap, &report, plain_more_cost(p, &heap, search));
 	report.total = Max(total - seen, 0);
 	report.startup = Min(report.startup, report.total);
 	return report;
