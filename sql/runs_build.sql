@@ -165,14 +165,14 @@ BEGIN
 	EXECUTE 'CHECKPOINT';
 	RETURN pg_read_binary_file(pg_relation_filepath(index));
 END $$;
--- What stands on the pages of trees, whose last byte but one or last is 188.
+-- What stands on the pages of trees, whose last byte but one or last is 184.
 CREATE FUNCTION runs_bytes(index regclass) RETURNS TABLE (pages int8, bytes text)
 	LANGUAGE sql AS $$
 	SELECT count(*), md5(string_agg(substr(page, 25, size - 32), '' ORDER BY block))
 	FROM (SELECT current_setting('block_size')::int) s (size), runs_file(index) f,
 		generate_series(0, length(f) / size - 1) block,
 		LATERAL (SELECT substr(f, block * size + 1, size) AS page) p
-	WHERE 188 IN (get_byte(page, size - 2), get_byte(page, size - 1))
+	WHERE 184 IN (get_byte(page, size - 2), get_byte(page, size - 1))
 $$;
 CREATE FUNCTION runs_files() RETURNS int8 LANGUAGE plpgsql AS $$
 BEGIN

@@ -23,10 +23,9 @@
 
 #include "base/options.h"
 #include "base/subtransaction.h"
-#include "design/sample_record.h"
 #include "make/choose.h"
 #include "make/shrink.h"
-#include "store/space.h"
+#include "store/hint_pages.h"
 #include "table/coder_columns.h"
 #include "table/heap_read.h"
 #include "worker/worker_queue.h"
@@ -160,7 +159,7 @@ maintain_in_vacuum(const IndexVacuumInfo *info, Relation heap)
 {
 	if (!rencoder_columns_check_coders(info->index, WARNING))
 		return;
-	rencoder_sample_record_make_pages(info->index, RelationGetNumberOfBlocks(heap));
+	rencoder_hints_make_pages(info->index, RelationGetNumberOfBlocks(heap));
 	rencoder_choose_in_vacuum(info->index, heap, vacuum_is_urgent());
 
 	/*

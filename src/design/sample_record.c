@@ -1,6 +1,6 @@
 /*
  * sample_record.c
- *		Query samples: what scans ask for, and what an index is built with.
+ *		Query samples: what scans ask for.
  */
 #include "design/sample_record.h"
 
@@ -8,7 +8,6 @@
 
 #include "base/options.h"
 #include "base/subtransaction.h"
-#include "store/stats_page.h"
 
 /*
  * Scans that pass up to half of the ranges are all recorded, others the less
@@ -108,22 +107,4 @@ rencoder_sample_record_scan(const RencoderQuery *query, double passed)
 		return;
 	(void) rencoder_best_effort(record_column_samples, unconstify(RencoderQuery *, query),
 								query->index, "record a query sample");
-}
-
-void
-rencoder_sample_record_make_pages(Relation index, BlockNumber heap_nblocks)
-{
-	if (heap_nblocks < RENCODER_SAMPLE_MIN_HEAP)
-		return;
-	rencoder_samples_ensure_pages(index);
-	rencoder_space_ensure_root(index, RENCODER_PAGE_STATS, 1);
-}
-
-void
-rencoder_sample_record_make_pages_in_build(Relation heap, Relation index)
-{
-	if (RelationGetNumberOfBlocks(heap) < RENCODER_SAMPLE_MIN_HEAP)
-		return;
-	(void) rencoder_space_make_root(index, RENCODER_PAGE_STATS, 1, false);
-	rencoder_samples_make(index);
 }

@@ -1,6 +1,6 @@
 /*
  * sample_record.h
- *		Where the query samples of an index come from.
+ *		Query samples that scans leave.
  */
 #ifndef RENCODER_SAMPLE_RECORD_H
 #define RENCODER_SAMPLE_RECORD_H
@@ -19,16 +19,5 @@
  * PostgreSQL 17.  Cost: as rencoder_samples_store_as_hint().
  */
 extern void rencoder_sample_record_scan(const RencoderQuery *query, double passed);
-
-/*
- * Makes the sample pages for an index that is big enough for them now.  Takes
- * the maintainer's lock if it does.
- */
-extern void rencoder_sample_record_make_pages(Relation index, BlockNumber heap_nblocks);
-
-/*
- * The same in a build, once coders are trained, and the page of scan statistics.
- */
-extern void rencoder_sample_record_make_pages_in_build(Relation heap, Relation index);
 
 #endif							/* RENCODER_SAMPLE_RECORD_H */

@@ -25,10 +25,10 @@
 
 #include "base/options.h"
 #include "design/run_samples.h"
-#include "design/sample_record.h"
 #include "make/build_parallel.h"
 #include "make/choose.h"
 #include "make/make_matrices.h"
+#include "store/hint_pages.h"
 #include "table/heap_read.h"
 
 /*
@@ -165,7 +165,7 @@ warn_of_other_operators(Relation index)
 }
 
 /*
- * The metapage, the coders, pages for query samples.
+ * The metapage, the coders, pages of hints.
  *
  * Training evaluates expressions of the index: functions that may add rows to the
  * table, whose inserter found no run to put them in.  So the size that counts is
@@ -190,8 +190,9 @@ prepare(RencoderReadRows *rows)
 						 rencoder_options_build_pages_per_range(index, nblocks),
 						 rencoder_options_bits_per_key(index));
 	rencoder_columns_train(rows->heap, index, rows->indexInfo, false, false, &rows->coders);
-	rencoder_sample_record_make_pages_in_build(rows->heap, index);
 	nblocks = RelationGetNumberOfBlocks(rows->heap);
+	if (nblocks >= RENCODER_HINT_MIN_HEAP)
+		(void) rencoder_space_make_root(index, RENCODER_PAGE_HINTS, rencoder_hints_npages(index), false);
 	return !rows->indexInfo->ii_Concurrent &&
 		(rencoder_choose_is_worth(index, nblocks) || index->rd_index->indisexclusion) ? nblocks : 0;
 }

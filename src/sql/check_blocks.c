@@ -8,8 +8,7 @@
 #include "miscadmin.h"
 
 #include "store/pending.h"
-#include "store/sample_pages.h"
-#include "store/stats_page.h"
+#include "store/hint_pages.h"
 
 /* What refers to each block of the index. */
 typedef struct References
@@ -84,14 +83,14 @@ refer_coder_blocks(References *refs, BlockNumber root)
 
 /* Pages of hints; what stands in them may be anything. */
 static void
-refer_hint_blocks(References *refs, BlockNumber root, uint16 page_id, uint32 npages)
+refer_hint_blocks(References *refs, BlockNumber root, uint32 npages)
 {
 	if (root == RENCODER_NO_BLOCK)
 		return;
 	refer_to_block(refs, RENCODER_META_BLKNO, root, npages);
 	for (uint32 i = 0; i < npages; i++)
 		UnlockReleaseBuffer(rencoder_page_read(refs->state->index, root + i, BUFFER_LOCK_SHARE,
-											   page_id));
+											   RENCODER_PAGE_HINTS));
 }
 
 /* What the runs of the catalog consist of, whatever their state. */
@@ -153,11 +152,7 @@ collect_block_references(References *refs)
 	state->fault = NULL;
 	rencoder_catalog_copy(state->index, &state->catalog, &state->metadata, NULL, NULL);
 	refer_coder_blocks(refs, metadata->coder_root);
-	refer_hint_blocks(refs, metadata->sample_root, RENCODER_PAGE_SAMPLES,
-					  state->meta.natts * RENCODER_SAMPLE_PAGES);
-	refer_hint_blocks(refs, metadata->stats_page, RENCODER_PAGE_STATS, 1);
-	if (metadata->run_list != RENCODER_NO_BLOCK)
-		refer_to_block(refs, RENCODER_META_BLKNO, metadata->run_list, 1);
+	refer_hint_blocks(refs, metadata->hint_root, rencoder_hints_npages(state->index));
 	refer_run_blocks(refs, &state->catalog);
 	refer_pending_blocks(refs, &state->catalog.pending);
 	refer_free_list_blocks(refs);

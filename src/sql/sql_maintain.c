@@ -11,7 +11,7 @@
 #include "utils/lsyscache.h"
 
 #include "base/options.h"
-#include "design/sample_record.h"
+#include "store/hint_pages.h"
 #include "store/open_index.h"
 #include "table/coder_columns.h"
 
@@ -69,7 +69,7 @@ rencoder_maintain_index(PG_FUNCTION_ARGS)
 	{
 		before = Min(get_frontier(target.index), RelationGetNumberOfBlocks(target.heap));
 		rencoder_choose_in_vacuum(target.index, target.heap, false);
-		rencoder_sample_record_make_pages(target.index, RelationGetNumberOfBlocks(target.heap));
+		rencoder_hints_make_pages(target.index, RelationGetNumberOfBlocks(target.heap));
 		after = get_frontier(target.index);
 	}
 	rencoder_open_index_close(&target);

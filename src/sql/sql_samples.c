@@ -107,7 +107,7 @@ rencoder_add_query_sample(PG_FUNCTION_ARGS)
 									 &fcinfo->args[1], keys);
 	rencoder_open_index_switch_to_owner(&target);
 	sample = sample_of_keys(target.index, col, keys, nkeys);
-	rencoder_samples_ensure_pages(target.index);
+	rencoder_hints_ensure_pages(target.index);
 	rencoder_samples_store(target.index, col, &sample);
 	rencoder_open_index_close(&target);
 	PG_RETURN_VOID();

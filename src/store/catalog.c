@@ -7,40 +7,25 @@
 #include "store/pending.h"
 #include "store/run_format.h"
 
-static Buffer
-lock_run_list(Relation index, BlockNumber blkno, int lockmode)
-{
-	return rencoder_page_read(index, blkno, lockmode, RENCODER_PAGE_RUN_LIST);
-}
-
-/* What the metapage, which is locked, and the list, NULL if the metapage has all, say. */
+/* What the metapage of "metabuf", which is locked, says; an error if that cannot be. */
 static void
-read_catalog(RencoderCatalog *catalog, const RencoderMetaPageData *meta, Buffer listbuf)
-{
-	catalog->version = meta->changes;
-	catalog->frontier = meta->frontier;
-	catalog->entries_to = meta->entries_to;
-	catalog->pending = meta->pending;
-	catalog->n = meta->nruns;
-	memcpy(catalog->entry, meta->run,
-		   Min(meta->nruns, RENCODER_META_RUNS) * sizeof(RencoderRunEntry));
-	if (meta->nruns > RENCODER_META_RUNS)
-		memcpy(catalog->entry + RENCODER_META_RUNS, RencoderPageGetRunList(BufferGetPage(listbuf)),
-			   (meta->nruns - RENCODER_META_RUNS) * sizeof(RencoderRunEntry));
-}
-
-/* Does the metapage of "metabuf" have as many runs as can be, with a page where one is needed? */
-static void
-check_catalog_size(Relation index, Buffer metabuf)
+read_catalog(Relation index, RencoderCatalog *catalog, Buffer metabuf)
 {
 	const RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(metabuf));
 
-	if (meta->nruns > (meta->run_list == RENCODER_NO_BLOCK ? RENCODER_META_RUNS : RENCODER_MAX_RUNS))
+	if (meta->nruns > RENCODER_MAX_RUNS)
 		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
 								"The catalog has an impossible number of runs.");
 	if (meta->frontier > meta->entries_to)
 		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
 								"The catalog's frontier is beyond the pages whose rows are entries.");
+
+	catalog->version = meta->changes;
+	catalog->frontier = meta->frontier;
+	catalog->entries_to = meta->entries_to;
+	catalog->pending = meta->pending;
+	catalog->n = meta->nruns;
+	memcpy(catalog->entry, meta->run, meta->nruns * sizeof(RencoderRunEntry));
 }
 
 void
@@ -49,30 +34,19 @@ rencoder_catalog_copy(Relation index, RencoderCatalog *catalog, RencoderMetaPage
 {
 	bool		is_pinned = pinned != NULL && BufferIsValid(*pinned);
 	Buffer		metabuf = is_pinned ? *pinned : rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-	const RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(metabuf));
-	int64		nread = is_pinned ? 0 : 1;
-	Buffer		listbuf = InvalidBuffer;
 
 	if (is_pinned)
 		LockBuffer(metabuf, BUFFER_LOCK_SHARE);
-	check_catalog_size(index, metabuf);
+	read_catalog(index, catalog, metabuf);
 	if (metadata != NULL)
-		memcpy(metadata, meta, sizeof(*metadata));
-	if (meta->nruns > RENCODER_META_RUNS)
-	{
-		listbuf = lock_run_list(index, meta->run_list, BUFFER_LOCK_SHARE);
-		nread++;
-	}
-	read_catalog(catalog, meta, listbuf);
-	if (BufferIsValid(listbuf))
-		UnlockReleaseBuffer(listbuf);
+		memcpy(metadata, RencoderPageGetMeta(BufferGetPage(metabuf)), sizeof(*metadata));
 	LockBuffer(metabuf, BUFFER_LOCK_UNLOCK);
 	if (pinned == NULL)
 		ReleaseBuffer(metabuf);
 	else
 		*pinned = metabuf;
-	if (npages != NULL)
-		*npages += nread;
+	if (npages != NULL && !is_pinned)
+		(*npages)++;
 }
 
 /* ---- Questions ---- */
@@ -213,40 +187,28 @@ needs_any(const RencoderCatalog *catalog, BlockNumber from, BlockNumber to, uint
 
 /* ---- Changes ---- */
 
-/* A change of metapage and list, which are locked exclusively, of "catalog", their copy. */
+/* A change of the metapage, which is locked exclusively, of "catalog", its copy. */
 typedef struct CatalogEdit
 {
 	Relation	index;
 	Buffer		meta_buffer;
-	Buffer		list_buffer;	/* or invalid: no entry of the page is in use */
 	Buffer		other_buffer;	/* of another page that the record changes, or
 								 * invalid */
 	RencoderWal *wal;
 	RencoderMetaPageData *meta;
-	RencoderRunEntry *list;		/* that page, or NULL */
 	RencoderCatalog *catalog;	/* what is to be */
 } CatalogEdit;
 
 static void
 begin_catalog_edit(CatalogEdit *edit, Relation index, bool log)
 {
-	const RencoderMetaPageData *meta;
-
 	edit->index = index;
 	edit->catalog = palloc(sizeof(RencoderCatalog));
 	edit->meta_buffer = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
-	check_catalog_size(index, edit->meta_buffer);
-	meta = RencoderPageGetMeta(BufferGetPage(edit->meta_buffer));
-	edit->list_buffer = InvalidBuffer;
-	if (meta->nruns >= RENCODER_META_RUNS && meta->run_list != RENCODER_NO_BLOCK)
-		edit->list_buffer = lock_run_list(index, meta->run_list, BUFFER_LOCK_EXCLUSIVE);
 	edit->other_buffer = InvalidBuffer;
-	read_catalog(edit->catalog, meta, edit->list_buffer);
+	read_catalog(index, edit->catalog, edit->meta_buffer);
 	edit->wal = rencoder_wal_begin(index, log);
 	edit->meta = RencoderPageGetMeta(rencoder_wal_register(edit->wal, edit->meta_buffer));
-	edit->list = NULL;
-	if (BufferIsValid(edit->list_buffer))
-		edit->list = RencoderPageGetRunList(rencoder_wal_register(edit->wal, edit->list_buffer));
 }
 
 static void
@@ -254,7 +216,6 @@ finish_catalog_edit(CatalogEdit *edit)
 {
 	const RencoderCatalog *catalog = edit->catalog;
 	RencoderMetaPageData *meta = edit->meta;
-	uint32		in_meta = Min(catalog->n, RENCODER_META_RUNS);
 
 	meta->changes = catalog->version;
 	meta->frontier = catalog->frontier;
@@ -262,17 +223,10 @@ finish_catalog_edit(CatalogEdit *edit)
 	meta->pending = catalog->pending;
 	meta->nruns = catalog->n;
 	memset(meta->run, 0, sizeof(meta->run));
-	memcpy(meta->run, catalog->entry, in_meta * sizeof(RencoderRunEntry));
-	if (edit->list != NULL)
-	{
-		memset(edit->list, 0, (RENCODER_MAX_RUNS - RENCODER_META_RUNS) * sizeof(RencoderRunEntry));
-		memcpy(edit->list, catalog->entry + in_meta, (catalog->n - in_meta) * sizeof(RencoderRunEntry));
-	}
+	memcpy(meta->run, catalog->entry, catalog->n * sizeof(RencoderRunEntry));
 	rencoder_wal_finish(edit->wal);
 	if (BufferIsValid(edit->other_buffer))
 		UnlockReleaseBuffer(edit->other_buffer);
-	if (BufferIsValid(edit->list_buffer))
-		UnlockReleaseBuffer(edit->list_buffer);
 	UnlockReleaseBuffer(edit->meta_buffer);
 	pfree(edit->catalog);
 }
@@ -317,8 +271,6 @@ rencoder_catalog_begin(Relation index, uint8 kind, BlockNumber from, BlockNumber
 	pfree(metadata);
 	if (nruns >= RENCODER_MAX_RUNS)
 		return 0;
-	if (nruns >= RENCODER_META_RUNS)
-		(void) rencoder_space_make_root(index, RENCODER_PAGE_RUN_LIST, 1, log);
 	*info = make_run_info(index, number, log);
 
 	begin_catalog_edit(&edit, index, log);

@@ -19,12 +19,7 @@
  *
  * An inserter looks at entries_to after its row is in place: a row on a page below it becomes an entry
  * (INV-3).  entries_to is at least the frontier.  All of this stands in the metapage, so that one copy
- * of it is a state of the index; runs behind the first RENCODER_META_RUNS stand on a page of their own:
- *
- *		 0
- *		 | entry[RENCODER_MAX_RUNS - RENCODER_META_RUNS] |
- *
- * which is copied, and changed, while the metapage is locked.
+ * of it is a state of the index.
  *
  *                 pages written,                   no page is left that it covers, or newer
  *                 each extent noted first          runs have its entries: version rises
@@ -56,7 +51,7 @@ typedef struct RencoderCatalog
 } RencoderCatalog;
 
 /*
- * Copies it.  Locks: metapage share and, while it is held, the list page share; released.  *npages, if
+ * Copies it.  Locks: metapage share, released.  *npages, if
  * not NULL, is increased by the pages read.  *metadata, if not NULL, is a copy of the metapage's data of
  * the same moment.  *pinned, if "pinned" is not NULL, is the metapage's buffer, or becomes it: the pin is
  * left to the caller.  Error if the catalog is damaged.
@@ -100,7 +95,7 @@ extern bool rencoder_catalog_needs(const RencoderCatalog *catalog, BlockNumber p
  * Puts a run into the catalog, BUILDING, its info page made and empty, and returns its number; *info is
  * that page.  0: the catalog is full.  A run that covers pages gets the next rank, and raises entries_to
  * to "to": only after that may its maker take the table's size and read it.  Deltas have rank 0.  The caller is
- * a maintainer or a build ("log" false).  WAL: info page whole; a new list page whole; metapage and list.
+ * a maintainer or a build ("log" false).  WAL: info page whole; metapage.
  */
 extern uint32 rencoder_catalog_begin(Relation index, uint8 kind, BlockNumber from, BlockNumber to,
 									 uint64 cut, bool log, BlockNumber *info);
@@ -123,7 +118,7 @@ typedef struct RencoderNewRun
 } RencoderNewRun;
 
 /*
- * Makes runs LIVE, in one record: metapage, list, and the last of the pending pages that go.  The frontier
+ * Makes runs LIVE, in one record: metapage, and the last of the pending pages that go.  The frontier
  * becomes the greatest "to" of covering runs made, if that is greater, so no hole may lie between the old one
  * and their "from".  Of what was there before goes in the same record, and version rises:
  *
@@ -142,14 +137,14 @@ extern void rencoder_catalog_publish(Relation index, const RencoderNewRun *made,
  * greater, and entries_to to the frontier: runs that lie behind it as a whole become FREEING, others end
  * there.  An inserter who has looked before has an entry too many; one who looks later has a row that only
  * later snapshots see, whose scans copy the catalog later.  Needs no space, so that it is possible where the
- * want of it was why a run is given up.  One record: metapage and list, version + 1.  Maintainer.
+ * want of it was why a run is given up.  One record: metapage, version + 1.  Maintainer.
  */
 extern void rencoder_catalog_lower(Relation index, BlockNumber nblocks);
 
 /*
  * Frees the pages of all runs that are FREEING, and of those BUILDING that are not "keep" (0: none is to be
  * kept), and takes them off the catalog.  Maintainer.  WAL: for each extent a record of info page and
- * free list; at last metapage, list and free list.
+ * free list; at last metapage and free list.
  */
 extern void rencoder_catalog_free(Relation index, uint32 keep);
 

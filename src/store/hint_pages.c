@@ -7,6 +7,13 @@
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
 
+void
+rencoder_hints_make_pages(Relation index, BlockNumber heap_nblocks)
+{
+	if (heap_nblocks >= RENCODER_HINT_MIN_HEAP)
+		rencoder_hints_ensure_pages(index);
+}
+
 Buffer
 rencoder_hints_pin(Relation index, BlockNumber blkno)
 {
@@ -16,13 +23,13 @@ rencoder_hints_pin(Relation index, BlockNumber blkno)
 }
 
 bool
-rencoder_hints_valid(Buffer buf, uint16 page_id)
+rencoder_hints_valid(Buffer buf)
 {
-	return rencoder_page_fault(BufferGetPage(buf), BufferGetBlockNumber(buf), page_id) == NULL;
+	return rencoder_page_fault(BufferGetPage(buf), BufferGetBlockNumber(buf), RENCODER_PAGE_HINTS) == NULL;
 }
 
 Buffer
-rencoder_hints_lock(Relation index, BlockNumber blkno, uint16 page_id, int lockmode, bool *busy)
+rencoder_hints_lock(Relation index, BlockNumber blkno, int lockmode, bool *busy)
 {
 	Buffer		buf = rencoder_hints_pin(index, blkno);
 
@@ -36,7 +43,7 @@ rencoder_hints_lock(Relation index, BlockNumber blkno, uint16 page_id, int lockm
 		ReleaseBuffer(buf);
 		return InvalidBuffer;
 	}
-	if (rencoder_hints_valid(buf, page_id))
+	if (rencoder_hints_valid(buf))
 		return buf;
 	UnlockReleaseBuffer(buf);
 	return InvalidBuffer;

@@ -5,10 +5,9 @@
  *		payload of block 0
  *		+------------------------------------------------------------+
  *		| magic | version | hash id | options                        |
- *		| roots: coders, free extents, samples, counts               |
- *		| the catalog (catalog.h): page of further runs, version,    |
- *		|   frontier, entries_to, numbers given last,                |
- *		|   pending list (pending.h), the first runs                 |
+ *		| roots: coders, free extents, hints | number of runs        |
+ *		| the catalog (catalog.h): version, frontier, entries_to,    |
+ *		|   numbers given last, pending list (pending.h), runs       |
  *		+------------------------------------------------------------+
  */
 #ifndef RENCODER_META_H
@@ -18,7 +17,7 @@
 #include "store/wal.h"
 
 #define RENCODER_MAGIC		0x5245434F	/* "RECO" */
-#define RENCODER_VERSION	15
+#define RENCODER_VERSION	16
 
 /* Rows in a window, which are bytes of a band: 510 at BLCKSZ 8192. */
 #define RENCODER_ROWS		RENCODER_BAND_SIZE
@@ -53,20 +52,16 @@ typedef struct RencoderMetaPageData
 	BlockNumber coder_root;		/* list of coders, or RENCODER_NO_BLOCK, as
 								 * all of these */
 	BlockNumber free_root;		/* first page of the free-extent list */
-	BlockNumber sample_root;	/* first page of query samples */
-	BlockNumber stats_page;		/* counts of scans */
-	uint32		unused;			/* 0 */
+	BlockNumber hint_root;		/* first page of hints */
+	uint32		nruns;
 
-	BlockNumber run_list;		/* page of further runs */
 	uint64		changes;		/* the catalog's version */
 	BlockNumber frontier;
 	BlockNumber entries_to;
 	uint32		last_run;		/* number given last */
 	uint32		last_rank;		/* likewise */
 	RencoderPendingList pending;
-	uint32		nruns;			/* here and in run_list */
-	uint32		unused2;		/* 0 */
-	RencoderRunEntry run[RENCODER_META_RUNS];
+	RencoderRunEntry run[RENCODER_MAX_RUNS];
 } RencoderMetaPageData;
 
 StaticAssertDecl(sizeof(RencoderMetaPageData) <= RENCODER_PAYLOAD_SIZE,

@@ -9,12 +9,11 @@
 
 /* For messages. */
 static const char *const page_type_names[] = {
-	"metapage", "matrix", "unknown", "unknown", "window", "unknown", "free list",
-	"coder list", "coder", "query sample", "run list", "run description", "run", "pending list",
-	"scan statistics"
+	"metapage", "matrix", "window", "free list", "coder list", "coder", "hint", "run description", "run",
+	"pending list"
 };
 
-StaticAssertDecl(lengthof(page_type_names) == RENCODER_PAGE_STATS - RENCODER_PAGE_META + 1,
+StaticAssertDecl(lengthof(page_type_names) == RENCODER_PAGE_PENDING - RENCODER_PAGE_META + 1,
 				 "each page id has a name");
 
 void

@@ -30,17 +30,14 @@
 /* Page ids, the last half-word of a page, for pg_filedump and similar. */
 #define RENCODER_PAGE_META		0xFFB0
 #define RENCODER_PAGE_MATRIX	0xFFB1	/* what runs of matrices say of them */
-#define RENCODER_PAGE_WINDOWS	0xFFB4	/* windows of filters */
-#define RENCODER_PAGE_FREE		0xFFB6	/* list of free extents */
-#define RENCODER_PAGE_CODERS	0xFFB7	/* list of coders */
-#define RENCODER_PAGE_CODER		0xFFB8	/* bytes of a coder */
-#define RENCODER_PAGE_SAMPLES	0xFFB9	/* query samples */
-#define RENCODER_PAGE_RUN_LIST	0xFFBA	/* runs that the metapage has no room
-										 * for */
-#define RENCODER_PAGE_RUN_INFO	0xFFBB	/* what a run is */
-#define RENCODER_PAGE_RUN		0xFFBC	/* leaves and inner pages of runs */
-#define RENCODER_PAGE_PENDING	0xFFBD	/* pending list */
-#define RENCODER_PAGE_STATS		0xFFBE	/* counts of scans */
+#define RENCODER_PAGE_WINDOWS	0xFFB2	/* windows of filters */
+#define RENCODER_PAGE_FREE		0xFFB3	/* list of free extents */
+#define RENCODER_PAGE_CODERS	0xFFB4	/* list of coders */
+#define RENCODER_PAGE_CODER		0xFFB5	/* bytes of a coder */
+#define RENCODER_PAGE_HINTS		0xFFB6	/* query samples, counts of scans */
+#define RENCODER_PAGE_RUN_INFO	0xFFB7	/* what a run is */
+#define RENCODER_PAGE_RUN		0xFFB8	/* leaves and inner pages of runs */
+#define RENCODER_PAGE_PENDING	0xFFB9	/* pending list */
 
 typedef struct RencoderPageOpaqueData
 {

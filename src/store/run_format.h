@@ -182,11 +182,9 @@ typedef struct RencoderRunEntry
 
 StaticAssertDecl(sizeof(RencoderRunEntry) == 128, "RencoderRunEntry is on disk");
 
-/* Entries in the metapage, which has room for other things yet, and in all. */
-#define RENCODER_META_RUNS \
-	((int) Min(48, (RENCODER_PAYLOAD_SIZE - 1024) / sizeof(RencoderRunEntry)))
+/* Entries in the metapage, 60 at BLCKSZ 8192, which has room for other things yet. */
 #define RENCODER_MAX_RUNS \
-	((int) Min(64, RENCODER_META_RUNS + RENCODER_PAYLOAD_SIZE / sizeof(RencoderRunEntry)))
+	((int) ((RENCODER_PAYLOAD_SIZE - 480) / sizeof(RencoderRunEntry)))
 
 /* Does it cover pages, or is to? */
 static inline bool
@@ -194,8 +192,5 @@ rencoder_run_covers(const RencoderRunEntry *entry)
 {
 	return entry->kind != RENCODER_RUN_DELTA;
 }
-
-#define RencoderPageGetRunList(page) \
-	((RencoderRunEntry *) RencoderPageGetPayload(page))
 
 #endif							/* RENCODER_RUN_FORMAT_H */

@@ -87,17 +87,22 @@ samples_of_page(const RencoderSamplePageData *page, const uint32 *coder, Rencode
 	return n;
 }
 
+static BlockNumber
+sample_page(BlockNumber root, int col, int i)
+{
+	return root + 1 + col * RENCODER_SAMPLE_PAGES + i;
+}
+
 RencoderSample *
 rencoder_samples_read(Relation index, int col, const uint32 *coder, int *n)
 {
-	BlockNumber root = rencoder_space_find_root(index, RENCODER_PAGE_SAMPLES);
+	BlockNumber root = rencoder_hints_root(index);
 	RencoderSample *samples = palloc(RENCODER_SAMPLES_MAX * sizeof(RencoderSample));
 
 	*n = 0;
 	for (int i = 0; i < RENCODER_SAMPLE_PAGES && root != RENCODER_NO_BLOCK; i++)
 	{
-		Buffer		buf = rencoder_hints_lock(index, root + col * RENCODER_SAMPLE_PAGES + i,
-											  RENCODER_PAGE_SAMPLES, BUFFER_LOCK_SHARE, NULL);
+		Buffer		buf = rencoder_hints_lock(index, sample_page(root, col, i), BUFFER_LOCK_SHARE, NULL);
 
 		if (!BufferIsValid(buf))
 			continue;
@@ -107,23 +112,25 @@ rencoder_samples_read(Relation index, int col, const uint32 *coder, int *n)
 	return samples;
 }
 
-/* One of a column's pages. */
-static int
-random_sample_page(void)
+/* One of a column's pages, or RENCODER_NO_BLOCK. */
+static BlockNumber
+random_sample_page(Relation index, int col)
 {
-	return (int) pg_prng_uint64_range(&pg_global_prng_state, 0, RENCODER_SAMPLE_PAGES - 1);
+	BlockNumber root = rencoder_hints_root(index);
+
+	return root == RENCODER_NO_BLOCK ? root :
+		sample_page(root, col, (int) pg_prng_uint64_range(&pg_global_prng_state, 0, RENCODER_SAMPLE_PAGES - 1));
 }
 
 void
 rencoder_samples_store(Relation index, int col, const RencoderSample *sample)
 {
-	BlockNumber root = rencoder_space_find_root(index, RENCODER_PAGE_SAMPLES);
-	BlockNumber blkno = root + col * RENCODER_SAMPLE_PAGES + random_sample_page();
+	BlockNumber blkno = random_sample_page(index, col);
 	RencoderWal *wal;
 	Buffer		buf;
 	Page		image;
 
-	if (root == RENCODER_NO_BLOCK)
+	if (blkno == RENCODER_NO_BLOCK)
 		return;
 	buf = rencoder_hints_pin(index, blkno);
 	if (!BufferIsValid(buf))
@@ -132,8 +139,8 @@ rencoder_samples_store(Relation index, int col, const RencoderSample *sample)
 	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
 	wal = rencoder_wal_begin(index, true);
 	image = rencoder_wal_register_new(wal, buf);
-	if (!rencoder_hints_valid(buf, RENCODER_PAGE_SAMPLES))
-		rencoder_page_init(image, blkno, RENCODER_PAGE_SAMPLES);
+	if (!rencoder_hints_valid(buf))
+		rencoder_page_init(image, blkno, RENCODER_PAGE_HINTS);
 	put_samples(image, sample, 1);
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(buf);
@@ -142,17 +149,12 @@ rencoder_samples_store(Relation index, int col, const RencoderSample *sample)
 void
 rencoder_samples_store_as_hint(Relation index, int col, const RencoderSample *samples, int n)
 {
-	BlockNumber root;
 	Buffer		buf;
 	bool		busy;
 
 	if (RecoveryInProgress())
 		return;
-	root = rencoder_space_find_root(index, RENCODER_PAGE_SAMPLES);
-	if (root == RENCODER_NO_BLOCK)
-		return;
-	buf = rencoder_hints_lock(index, root + col * RENCODER_SAMPLE_PAGES + random_sample_page(),
-							  RENCODER_PAGE_SAMPLES, BUFFER_LOCK_EXCLUSIVE, &busy);
+	buf = rencoder_hints_lock(index, random_sample_page(index, col), BUFFER_LOCK_EXCLUSIVE, &busy);
 	if (!BufferIsValid(buf))
 		return;
 	put_samples(BufferGetPage(buf), samples, n);

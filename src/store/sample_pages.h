@@ -2,10 +2,8 @@
  * sample_pages.h
  *		Query samples: what was asked of a column, kept in the index.
  *
- * Each key column has a ring of sample entries on pages of its own, which are
- * allocated once, all together, and never move:
+ * Each key column has a ring of sample entries on pages of hints of its own:
  *
- *		metapage.sample_root -> pages of column 0, of column 1, ...
  *		 0      4        8
  *		 | next | unused | entry[339]: lo, hi, coder, kind, source, check |
  *
@@ -19,15 +17,6 @@
 #define RENCODER_SAMPLE_PAGES_H
 
 #include "store/hint_pages.h"
-
-/* Pages of a column (disk format). */
-#define RENCODER_SAMPLE_PAGES	4
-
-/*
- * Tables of fewer pages are not worth sample pages: their share of the index
- * would be felt.
- */
-#define RENCODER_SAMPLE_MIN_HEAP		1024
 
 typedef enum RencoderSampleKind
 {
@@ -73,16 +62,6 @@ typedef struct RencoderSamplePageData
 /* An interval of keys as a sample. */
 extern RencoderSample rencoder_sample_interval(uint64 lo, uint64 hi, uint32 coder,
 											   RencoderSampleSource source);
-
-/* The sample pages of all columns. */
-#define rencoder_samples_npages(index) \
-	(rencoder_key_columns(index) * RENCODER_SAMPLE_PAGES)
-
-/* Makes them, as rencoder_space_make_root() and rencoder_space_ensure_root(). */
-#define rencoder_samples_make(index) \
-	(void) rencoder_space_make_root(index, RENCODER_PAGE_SAMPLES, rencoder_samples_npages(index), false)
-#define rencoder_samples_ensure_pages(index) \
-	rencoder_space_ensure_root(index, RENCODER_PAGE_SAMPLES, rencoder_samples_npages(index))
 
 /*
  * The samples of a column (0-based) whose keys were made by this generation of

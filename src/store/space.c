@@ -113,14 +113,10 @@ root_in_space(RencoderMetaPageData *metadata, uint16 page_id)
 {
 	switch (page_id)
 	{
-		case RENCODER_PAGE_SAMPLES:
-			return &metadata->sample_root;
-		case RENCODER_PAGE_STATS:
-			return &metadata->stats_page;
+		case RENCODER_PAGE_HINTS:
+			return &metadata->hint_root;
 		case RENCODER_PAGE_CODERS:
 			return &metadata->coder_root;
-		case RENCODER_PAGE_RUN_LIST:
-			return &metadata->run_list;
 		default:
 			Assert(page_id == RENCODER_PAGE_FREE);
 			return &metadata->free_root;

@@ -36,8 +36,7 @@ put_stats(Page page, const RencoderStats *stats)
 bool
 rencoder_stats_read(Relation index, RencoderStats *stats)
 {
-	Buffer		buf = rencoder_hints_lock(index, rencoder_space_find_root(index, RENCODER_PAGE_STATS),
-										  RENCODER_PAGE_STATS, BUFFER_LOCK_SHARE, NULL);
+	Buffer		buf = rencoder_hints_lock(index, rencoder_hints_root(index), BUFFER_LOCK_SHARE, NULL);
 
 	if (!BufferIsValid(buf))
 		return false;
@@ -51,8 +50,7 @@ rencoder_stats_add(Relation index, BlockNumber blkno, const RencoderStats *stats
 {
 	bool		busy = false;
 	Buffer		buf = RecoveryInProgress() ? InvalidBuffer :
-		rencoder_hints_lock(index, blkno, RENCODER_PAGE_STATS, BUFFER_LOCK_EXCLUSIVE,
-							wait ? NULL : &busy);
+		rencoder_hints_lock(index, blkno, BUFFER_LOCK_EXCLUSIVE, wait ? NULL : &busy);
 	RencoderStats sum;
 
 	if (!BufferIsValid(buf))
@@ -80,8 +78,7 @@ add_wal_work(void *arg)
 	const WalWork *work = (const WalWork *) arg;
 	RencoderStats stats = {.wal = work->bytes};
 
-	(void) rencoder_stats_add(work->index, rencoder_space_find_root(work->index, RENCODER_PAGE_STATS),
-							  &stats, true);
+	(void) rencoder_stats_add(work->index, rencoder_hints_root(work->index), &stats, true);
 }
 
 void
@@ -100,7 +97,7 @@ rencoder_stats_unlock_maintainer(Relation index)
 void
 rencoder_stats_reset(Relation index)
 {
-	Buffer		buf = rencoder_hints_pin(index, rencoder_space_find_root(index, RENCODER_PAGE_STATS));
+	Buffer		buf = rencoder_hints_pin(index, rencoder_hints_root(index));
 	RencoderStats none = {.since = GetCurrentTimestamp()};
 	RencoderWal *wal;
 	Page		image;
@@ -110,7 +107,7 @@ rencoder_stats_reset(Relation index)
 	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
 	wal = rencoder_wal_begin(index, true);
 	image = rencoder_wal_register_new(wal, buf);
-	rencoder_page_init(image, BufferGetBlockNumber(buf), RENCODER_PAGE_STATS);
+	rencoder_page_init(image, BufferGetBlockNumber(buf), RENCODER_PAGE_HINTS);
 	put_stats(image, &none);
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(buf);

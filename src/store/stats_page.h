@@ -2,7 +2,7 @@
  * stats_page.h
  *		Counts of scans and of WAL, kept in the index.
  *
- * One page, named by the metapage:
+ * The first of the pages of hints:
  *
  *		 0          40      48      52  56
  *		 | count[5] | since | check | 0 | wal |
@@ -46,7 +46,7 @@ StaticAssertDecl(sizeof(RencoderStats) == 64, "RencoderStats is on disk");
 extern bool rencoder_stats_read(Relation index, RencoderStats *stats);
 
 /*
- * Adds counts as a hint to the page, which rencoder_space_find_root() has named; false if somebody
+ * Adds counts as a hint to the page, which rencoder_hints_root() has named; false if somebody
  * had it, who is waited for only if "wait".  With no page, or on a standby, they are forgotten.
  * WAL: as query samples of scans.
  */

@@ -17,7 +17,6 @@
 #include "make/choose.h"
 #include "make/make_delta.h"
 #include "store/pending.h"
-#include "store/sample_pages.h"
 #include "store/stats_page.h"
 
 /* Pages behind the frontier that are worth a run: if scans have read so many, if none come, and at most. */
@@ -93,7 +92,7 @@ measure_growth(RencoderJob *job, BlockNumber nblocks)
 	job->grown = nblocks;
 }
 
-/* How often scans come.  An index whose scans are not counted gets a page for that. */
+/* How often scans come.  An index whose scans are not counted gets pages for that. */
 static void
 look_at_scans(RencoderJob *job, Relation index, BlockNumber nblocks)
 {
@@ -103,8 +102,7 @@ look_at_scans(RencoderJob *job, Relation index, BlockNumber nblocks)
 
 	if (!rencoder_stats_read(index, &stats))
 	{
-		if (nblocks >= RENCODER_SAMPLE_MIN_HEAP)
-			rencoder_space_ensure_root(index, RENCODER_PAGE_STATS, 1);
+		rencoder_hints_make_pages(index, nblocks);
 		return;
 	}
 	scans = job->counted ? stats.count[RENCODER_STATS_SCANS] - job->scans :

@@ -49,14 +49,13 @@ our $ANSWER = q{
 my %PAGE_ID = (
 	meta      => 0xFFB0,
 	matrix    => 0xFFB1,
-	windows   => 0xFFB4,
-	free      => 0xFFB6,
-	coders    => 0xFFB7,
-	coder     => 0xFFB8,
-	run_list  => 0xFFBA,
-	run_info  => 0xFFBB,
-	run       => 0xFFBC,
-	pending   => 0xFFBD);
+	windows   => 0xFFB2,
+	free      => 0xFFB3,
+	coders    => 0xFFB4,
+	coder     => 0xFFB5,
+	run_info  => 0xFFB7,
+	run       => 0xFFB8,
+	pending   => 0xFFB9);
 
 sub blocks_of_type
 {

@@ -42,7 +42,7 @@ my %damage = (
 	magic      => [ 'v', sub { poke($_[0], 0, 0, pack('V', 1)) }, qr/magic/ ],
 	columns    => [ 'v', sub { poke($_[0], 0, 12, pack('V', 7)) },
 		qr/The metapage describes another index\./ ],
-	lists      => [ 'v', sub { poke($_[0], 0, 84, "\0" x 4) },
+	lists      => [ 'v', sub { poke($_[0], 0, 76, "\0" x 4) },
 		qr/The metapage has lost what it says of runs and the pending list\./ ],
 	bits       => [ 'v', sub { poke($_[0], 0, 20, pack('V', 99)) },
 		qr/option of the metapage is out of range/ ],

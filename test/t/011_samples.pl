@@ -10,11 +10,11 @@ use Test::More;
 
 my $BLCKSZ      = 8192;
 my $PAYLOAD     = 24;
-my $PAGE_ID     = 0xFFB9;    # src/page.h
-my $PAGES       = 4;         # src/store/sample_pages.h
+my $PAGE_ID     = 0xFFB6;    # src/store/page.h
+my $PAGES       = 4;         # src/store/hint_pages.h, behind one of counts
 my $ENTRIES     = 8;         # where they begin in the payload
 my $ENTRY       = 24;
-my $SAMPLE_ROOT = 32;        # in the metapage's payload (src/store/meta.h)
+my $HINT_ROOT   = 32;        # in the metapage's payload (src/store/meta.h)
 
 my $RECORD = 'SET rencoder.sample_rate = 1; SET enable_seqscan = off; SET enable_indexscan = off;'
   . ' SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off;';
@@ -204,8 +204,10 @@ sub sample_pages
 {
 	my ($data) = @_;
 
-	return grep { unpack('v', substr($$data, ($_ + 1) * $BLCKSZ - 2, 2)) == $PAGE_ID }
+	my (undef, @page) = grep { unpack('v', substr($$data, ($_ + 1) * $BLCKSZ - 2, 2)) == $PAGE_ID }
 	  0 .. length($$data) / $BLCKSZ - 1;
+
+	return @page;
 }
 
 # change_file(NODE, PATH, SUB): SUB changes the content while the server is down.
@@ -281,7 +283,7 @@ is(count_samples($node), $per_page, 'those of the sound page are left');
 is(scan_for($node, 1, 100), 0, 'scans go on');
 compare($node, 'with damaged pages');
 ($ret, $out, $err) = $node->psql('postgres', "SELECT rencoder_index_check('t_v')");
-like($err, qr/is corrupted at block \d+\n.*Expected a query sample page\./, 'the check finds them');
+like($err, qr/is corrupted at block \d+\n.*Expected a hint page\./, 'the check finds them');
 $node->safe_psql('postgres', "SELECT rencoder_add_query_sample('t_v', 1, 1) "
   . "FROM generate_series(1, 100)");
 check_index($node, 'made anew by the next that is added');
@@ -290,13 +292,13 @@ check_index($node, 'made anew by the next that is added');
 change_file($node, $path, sub {
 	my ($data) = @_;
 
-	substr($$data, $PAYLOAD + $SAMPLE_ROOT, 4) = pack('V', 1 << 30);
+	substr($$data, $PAYLOAD + $HINT_ROOT, 4) = pack('V', 1 << 30);
 });
 is(scan_for($node, 1, 100), 0, 'scans go on without sample pages');
 is(count_samples($node), 0, 'there are none');
 compare($node, 'without sample pages');
 ($ret, $out, $err) = $node->psql('postgres', "SELECT rencoder_index_check('t_v')");
-like($err, qr/It refers to 4 pages from block 1073741824/, 'the check says so');
+like($err, qr/It refers to 5 pages from block 1073741824/, 'the check says so');
 ($ret, $out, $err) = $node->psql('postgres', "SELECT rencoder_add_query_sample('t_v', 1, 1)");
 like($err, qr/is corrupted at block 0\n/, 'who adds one is told');
 $node->safe_psql('postgres', 'REINDEX INDEX t_v');

@@ -87,7 +87,7 @@ my %damage = (
 	empty   => sub { $_[0] = "\0" x $BLCKSZ; return 1; },
 	noise   => sub { $_[0] = join '', map { chr rnd(256) } 1 .. $BLCKSZ; return 1; },
 	# The type and the block's number; the layout.
-	type    => sub { substr($_[0], $BLCKSZ - 2, 2) = pack('v', 0xFFB0 + rnd(14)); return 1; },
+	type    => sub { substr($_[0], $BLCKSZ - 2, 2) = pack('v', 0xFFB0 + rnd(10)); return 1; },
 	place   => sub { substr($_[0], $BLCKSZ - $SPECIAL, 4) = pack('V', rnd(100)); return 1; },
 	layout  => sub {
 		substr($_[0], 12, 6) = pack('vvv', rnd(9000), rnd(9000), rnd(9000));

@@ -12,8 +12,9 @@ use Test::More;
 
 # Offsets in the payload of the metapage: src/store/meta.h.
 my $CODER_ROOT = 24;
-my $FRONTIER   = 56;    # and entries_to
-my $CATALOG    = 104;   # number of runs, runs
+my $NRUNS      = 36;
+my $FRONTIER   = 48;    # and entries_to
+my $RUNS       = 96;
 
 # Nothing is evicted, no checkpoint comes by itself, no scan writes a sample.
 my $node = new_node('main',
@@ -168,7 +169,7 @@ damage_file($path{$_}, sub {
 	$meta{$_} = substr($$data, 0, $BLCKSZ);
 	poke($data, 0, $CODER_ROOT, pack('V', 0));
 	poke($data, 0, $FRONTIER, pack('VV', 0, 0));
-	poke($data, 0, $CATALOG, pack('V', 0));
+	poke($data, 0, $NRUNS, pack('V', 0));
 }) foreach @unnamed;
 $node->start;
 
@@ -237,7 +238,8 @@ foreach my $table (@unnamed)
 		my $old = \$meta{$table};
 
 		poke($data, 0, $FRONTIER, peek($old, 0, $FRONTIER, 8));
-		poke($data, 0, $CATALOG, substr($$old, $PAYLOAD + $CATALOG, 8 + 48 * 128));
+		poke($data, 0, $NRUNS, peek($old, 0, $NRUNS, 4));
+		poke($data, 0, $RUNS, peek($old, 0, $RUNS, 60 * 128));
 	});
 }
 $node->start;

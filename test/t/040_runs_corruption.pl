@@ -17,18 +17,17 @@ my $node = new_node('main', conf => "ignore_checksum_failure = on\nrestart_after
 
 # Offsets in payloads: src/store/meta.h, run_format.h, pending.h.
 my %META = (
-	run_list      => 44,
-	frontier      => 56,
-	entries_to    => 60,
-	last_run      => 64,
-	last_rank     => 68,
-	pending_first => 72,
-	pending_last  => 76,
-	pending_spare => 80,
-	first_number  => 88,
-	last_number   => 96,
-	nruns         => 104,
-	runs          => 112);
+	nruns         => 36,
+	frontier      => 48,
+	entries_to    => 52,
+	last_run      => 56,
+	last_rank     => 60,
+	pending_first => 64,
+	pending_last  => 68,
+	pending_spare => 72,
+	first_number  => 80,
+	last_number   => 88,
+	runs          => 96);
 my $RUN_SIZE = 128;    # of an entry; the first is of the base run, then the delta
 my %RUN = (
 	number  => 0,
@@ -208,11 +207,9 @@ my %damage = (
 	run_info     => [ copy_page('run', 'run_info'), qr/The page is of another type\./ ],
 
 	# The list.
-	list_root   => [ poke_meta('run_list', pack('V', 1 << 30)),
-		qr/It refers to 1 pages from block 1073741824/ ],
 	list_none   => [ named($meta, poke_meta('nruns', pack('V', 0))),
 		qr/No run covers the pages 0 to \d+, which lie below the frontier\./ ],
-	list_long   => [ named($meta, poke_meta('nruns', pack('V', 49))),
+	list_long   => [ named($meta, poke_meta('nruns', pack('V', 61))),
 		qr/The catalog has an impossible number of runs\./ ],
 	last_run    => [ poke_meta('last_run', pack('V', 1)),
 		qr/Run 2 of the catalog has a number that was never given\./, 1 ],

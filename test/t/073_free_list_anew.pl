@@ -47,7 +47,7 @@ damage_file(
 		substr($empty, 12, 2) = pack('v', $BLCKSZ - 8);    # pd_lower
 
 		is(scalar(pages_of_type($data, 'free')), 0, 'no page is free');
-		$$data .= $empty . pack('Vvv', $_, unpack('v', $opaque), 0xFFB6) foreach $n, $n + 1;
+		$$data .= $empty . pack('Vvv', $_, unpack('v', $opaque), 0xFFB3) foreach $n, $n + 1;
 		$$data .= $page . pack('V', $_) . $opaque foreach $n + 2 .. $n + 205;
 		poke($data, $n + 1, 0, pack('VV', $n, 3));
 		poke($data, $n + 1, 8, pack('V*', $n + 3, 1, $n + 5, 1, $n + 7, 199));
