@@ -14,8 +14,8 @@ use Test::More;
 my $node = new_node('main', conf => "ignore_checksum_failure = on\njit = off\n");
 
 # Offsets in payloads: src/store/meta.h, run_format.h, matrix_pages.h.
-my $PENDING_FIRST = 72;
-my $RUNS          = 112;
+my $PENDING_FIRST = 64;
+my $RUNS          = 96;
 my $RUN_SIZE      = 128;
 my $INFO          = 20;
 
