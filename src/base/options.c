@@ -249,12 +249,12 @@ rencoder_options_use_runs(Relation index)
 }
 
 uint64
-rencoder_options_hash_for_runs(Relation index)
+rencoder_options_stamp_runs(Relation index)
 {
 	const RencoderOptions *options = options_of(index);
 	double		said[] = {options->bits_per_key, options->false_pages, options->resolution};
 
-	return hash_bytes_extended((const unsigned char *) said, sizeof(said), 0);
+	return Max(hash_bytes_extended((const unsigned char *) said, sizeof(said), 0), 1);
 }
 
 uint32

@@ -24,7 +24,6 @@
 #include "utils/syscache.h"
 
 #include "base/options.h"
-#include "design/run_samples.h"
 #include "make/build_parallel.h"
 #include "make/choose.h"
 #include "make/make_matrices.h"
@@ -275,7 +274,7 @@ build_run(RencoderReadRows *rows, BlockNumber nblocks)
 	rencoder_run_writer_finish(writer, &made);
 	made.horizon = rows->horizon;
 	made.outside = rows->outside;
-	made.stamp = rencoder_run_samples_stamp(rows->index);
+	made.stamp = rencoder_options_stamp_runs(rows->index);
 	if (complete)
 		rencoder_catalog_publish(rows->index, &made, 1, 0, NULL, 0, false);
 }

@@ -8,7 +8,6 @@
 #include "utils/memutils.h"
 
 #include "base/options.h"
-#include "design/run_samples.h"
 #include "make/make_delta.h"
 #include "make/shrink.h"
 #include "make/stale_nulls.h"
@@ -514,7 +513,8 @@ many_rows_have_gone(const RencoderLook *look, Relation heap, const RencoderRunEn
 
 /*
  * Is the index one base run of all of the table, as the options and the coders want it, and nothing
- * late beside it?  Then to write it again would gain nothing.
+ * late beside it?  Then to write it again would gain nothing.  Of filters it may: queries have been
+ * recorded since.
  */
 static bool
 is_compact(const RencoderLook *look, Relation heap)
@@ -522,7 +522,8 @@ is_compact(const RencoderLook *look, Relation heap)
 	const RencoderRunEntry *run = &look->catalog.entry[0];
 
 	return look->catalog.n == 1 && look->n == 1 && look->segment[0].run == run &&
-		run->to >= look->nblocks && run->stamp == rencoder_run_samples_stamp(look->index) &&
+		run->kind == RENCODER_RUN_BASE &&
+		run->to >= look->nblocks && run->stamp == rencoder_options_stamp_runs(look->index) &&
 		rencoder_pending_is_empty(look->index) && choose_old_coder(look).to == 0 &&
 		!many_rows_have_gone(look, heap, run) &&
 		!(rencoder_key_any_coded(look->index) &&

@@ -307,7 +307,7 @@ write_merged_tree(Merge *m, RencoderRunWriter *writer, int tree, uint32 coder)
 	rencoder_run_sorter_sort(target.sorter);
 	rencoder_run_writer_begin_tree(writer, tree, coder, (BlockNumber) m->first_page,
 								   (uint32) (m->npages - m->first_page), m->places,
-								   RENC_RUN_EXACT, 0, 0, NULL);
+								   RENC_RUN_EXACT, 0, 0);
 	while (rencoder_run_sorter_next(target.sorter, &pair))
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -17,7 +17,6 @@
 
 #include "base/options.h"
 #include "base/subtransaction.h"
-#include "design/run_samples.h"
 #include "make/make_delta.h"
 #include "make/make_matrices.h"
 #include "table/heap_read.h"
@@ -161,7 +160,7 @@ make_run_of_pages(Order *order)
 	rencoder_run_writer_finish(writer, &made);
 	made.horizon = rows->horizon;
 	made.outside = rows->outside;
-	made.stamp = rencoder_run_samples_stamp(index);
+	made.stamp = rencoder_options_stamp_runs(index);
 	rencoder_catalog_publish(index, &made, 1, 0, NULL, 0, true);
 	rencoder_catalog_free(index, 0);
 	return RENCODER_MADE_DONE;

@@ -8,7 +8,6 @@
 #include "pgstat.h"
 
 #include "base/options.h"
-#include "design/run_samples.h"
 #include "table/heap_read.h"
 
 /* The name of what a worker has sorted for a tree. */
@@ -182,22 +181,17 @@ write_row_keys(RowTrees *trees, int col)
 														   &together);
 	double		share = (double) trees->npages / Max(trees->heap_pages, trees->npages);
 	bool		bits = rencoder_options_bits_are_given(index);
-	uint32		coder = rows->coders.generation[col];
-	renc_run_samples *samples;
 	RencoderRunPair pair;
 
 	if (!rencoder_run_sorter_next(rows->sorter[col], &pair))
 		return;
-	samples = bits ? NULL : rencoder_run_samples_load(index, col, coder);
-	rencoder_run_writer_begin_tree(trees->writer, col, coder, trees->first, trees->npages, *places,
-								   bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
+	rencoder_run_writer_begin_tree(trees->writer, col, rows->coders.generation[col], trees->first,
+								   trees->npages, *places, bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
 								   bits ? rencoder_options_bits_per_key(index) :
-								   false_pages * share, together * share, samples);
+								   false_pages * share, together * share);
 	write_row_pairs(trees, rows->sorter[col], pair, !rencoder_is_composite(index) ? NULL :
 					rencoder_composite_codes(rows->coders.coder[col],
 											 IndexRelationGetNumberOfKeyAttributes(index)));
-	if (samples != NULL)
-		pfree(samples);
 }
 
 /* The tree of a column's rows without a key: nulls are told apart by their places only. */
@@ -209,7 +203,7 @@ write_row_nulls(RowTrees *trees, int tree)
 	if (!rencoder_run_sorter_next(trees->rows->sorter[tree], &pair))
 		return;
 	rencoder_run_writer_begin_tree(trees->writer, tree, 0, trees->first, trees->npages,
-								   trees->rows->places, RENC_RUN_DENSE, 0, 0, NULL);
+								   trees->rows->places, RENC_RUN_DENSE, 0, 0);
 	write_row_pairs(trees, trees->rows->sorter[tree], pair, NULL);
 }
 

@@ -65,8 +65,7 @@ extern void rencoder_read_rows_import(RencoderReadRows *rows, FileSet *fileset, 
 extern void rencoder_read_rows_give_up(RencoderReadRows *rows);
 
 /*
- * Sorts what was read, writes the trees, and ends the sorters.  What has no pairs gets no tree.  A
- * column's query samples weigh the width of cells.  "report": phases and rows to
+ * Sorts what was read, writes the trees, and ends the sorters.  What has no pairs gets no tree.  "report": phases and rows to
  * pg_stat_progress_create_index.
  */
 extern void rencoder_read_rows_write(RencoderReadRows *rows, RencoderRunWriter *writer, BlockNumber first,

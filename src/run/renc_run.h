@@ -126,40 +126,6 @@ typedef struct renc_run_page
 /* Stores a page and says where. */
 typedef uint32_t (*renc_run_write) (void *arg, const renc_run_page *page);
 
-/*
- * Queries known beforehand, sorted by renc_run_samples_init(): where each begins and where
- * it ends.
- */
-typedef struct renc_run_edge
-{
-	uint64_t	key;
-	uint32_t	query;
-	uint32_t	end;			/* 0: it begins */
-} renc_run_edge;
-
-typedef struct renc_run_asked
-{
-	double		before;			/* pairs before its first */
-	double		false_pages;
-	double		rule;			/* false pages that the rule counted there */
-} renc_run_asked;
-
-typedef struct renc_run_samples
-{
-	uint32_t	n;				/* queries */
-	renc_run_edge *edge;		/* 2 * n */
-	renc_run_asked *asked;		/* n */
-
-	/* What came of it. */
-	double		false_pages;	/* expected of all of them together */
-
-	/* Private. */
-	uint32_t	next;			/* edge */
-	double		pairs;			/* so far */
-	double		asked_sum;		/* of the last queries, by weight */
-	double		rule_sum;
-} renc_run_samples;
-
 typedef struct renc_run_options
 {
 	size_t		payload;
@@ -187,26 +153,12 @@ typedef struct renc_run_options
 								 * of RENC_RUN_DENSE */
 	renc_run_write write;
 	void	   *arg;
-
-	/*
-	 * NULL, or queries that weigh the choice: where they are long, the cells
-	 * may be wider, where they miss keys narrowly, they are to be narrower.
-	 * Of RENC_RUN_FALSE_PAGES only.
-	 */
-	renc_run_samples *samples;
 } renc_run_options;
 
 typedef struct renc_run_encoder renc_run_encoder;
 
 /* Bytes that an encoder of such pages needs: about half a megabyte. */
 extern size_t renc_run_encoder_size(size_t payload);
-
-/*
- * Prepares samples for one encoder: the interval [lo, hi] of each query; "edge" and "asked"
- * are the caller's, with room for 2 * n and for n.
- */
-extern void renc_run_samples_init(renc_run_samples *samples, const renc_interval *query, uint32_t n,
-								  renc_run_edge *edge, renc_run_asked *asked);
 
 /* Makes an encoder in "memory", aligned for any type.  NULL: options are not valid. */
 extern renc_run_encoder *renc_run_encoder_init(void *memory, const renc_run_options *options);

@@ -10,7 +10,6 @@
 
 #include <math.h>
 
-#include "renc_run_samples.h"
 
 /* Entries of a block.  Different whole keys are few, but take longer to read. */
 #define DEFAULT_BLOCK	256
@@ -96,7 +95,6 @@ struct renc_run_encoder
 	uint64_t	heavy_key;		/* the last */
 
 	bool		together;		/* do neighbours fill pages? */
-	double		wanted;			/* of the leaf */
 	double		aim;			/* false pages */
 	renc_run_expected all;
 	renc_run_expected recent;	/* the last pieces */
@@ -137,8 +135,7 @@ renc_run_encoder_init(void *memory, const renc_run_options *options)
 	e->ratio = 1;
 	e->parts = parts;
 	e->coarse = options->coarse && parts > RENC_COARSE ? RENC_COARSE : 1;
-	e->wanted = options->wanted;
-	e->aim = AIM * e->wanted;
+	e->aim = AIM * options->wanted;
 	renc_run_plan_init(&e->planner, options);
 	renc_run_build_init(&e->build, options, rest + renc_run_aligned(BUILD_PAIRS * sizeof(renc_run_pair)));
 	return e;
@@ -290,11 +287,10 @@ begin_encoder_leaf(renc_run_encoder *e)
 	choose_encoder_names(e);
 	e->build.npages = e->build.options.npages * encoder_names(e);
 	e->planner.npages = e->build.npages;
-	e->wanted = e->together && e->build.options.wanted_together > 0 ?
-		e->build.options.wanted_together : e->build.options.wanted;
+	e->aim = AIM * (e->together && e->build.options.wanted_together > 0 ?
+					e->build.options.wanted_together : e->build.options.wanted);
 	if (encodes_places_in_order(e))
-		e->wanted *= WANTED_IN_ORDER;
-	e->aim = AIM * e->wanted;
+		e->aim *= WANTED_IN_ORDER;
 	renc_run_plan_page_span(pair, n < e->block ? n : e->block, &first, &npages);
 	e->build.page_spans = npages < e->build.npages / 8;
 	e->planner.page_spans = e->build.page_spans;
@@ -402,18 +398,6 @@ encoder_whole_cells(const renc_run_pair *pair, uint32_t n, int width)
 	return end > n / 2 ? end : n;
 }
 
-/* What known queries find in a block, and what is aimed at after that. */
-static void
-ask_encoder_samples(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n, int width,
-					bool more)
-{
-	renc_run_samples *samples = e->build.options.samples;
-	double		aim = AIM * e->wanted;
-
-	renc_run_samples_block(samples, pair, n, more, width, renc_run_plan_mean_expected(&e->recent));
-	e->aim = aim / renc_run_samples_ratio(samples, aim);
-}
-
 /*
  * Puts a piece into the leaf: whole, or as much of it as fits or is good.  "more": is
  * there a pair behind it?  Returns the pairs taken, none if the leaf is full.
@@ -439,8 +423,6 @@ encode_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piec
 		fit = fit > 0 ? fit : 1;
 		n = fit <= 8 ? fit : renc_run_plan_find_split(pair, fit - fit / 8, fit);
 	}
-	if (e->build.options.samples != NULL)
-		ask_encoder_samples(e, pair, n, piece->width, more || n < piece->n);
 	add_encoder_piece(e, &e->all, *piece, pair, n, true);
 
 	renc_run_plan_fade_expected(&e->recent, KEPT);

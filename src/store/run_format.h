@@ -174,8 +174,8 @@ typedef struct RencoderRunEntry
 								 * entries count as being on this one */
 	uint64		horizon;		/* snapshots with an older xmin do not trust
 								 * it */
-	uint64		stamp;			/* of the options and samples that it was made
-								 * by, 0: unknown */
+	uint64		stamp;			/* of the options that it was made by, 0:
+								 * unknown */
 	RencoderRunColumn first;	/* LIVE: the tree of the first column's keys,
 								 * as in the info page */
 } RencoderRunEntry;

@@ -167,8 +167,7 @@ write_run_page(void *arg, const renc_run_page *page)
 void
 rencoder_run_writer_begin_tree(RencoderRunWriter *w, int tree, uint32 coder,
 							   BlockNumber first_page, uint32 npages, renc_places places,
-							   renc_run_target target, double wanted, double together,
-							   renc_run_samples *samples)
+							   renc_run_target target, double wanted, double together)
 {
 	renc_run_options options = {0};
 	RencoderRunColumn *column = &w->info->column[tree];
@@ -182,7 +181,6 @@ rencoder_run_writer_begin_tree(RencoderRunWriter *w, int tree, uint32 coder,
 	options.target = target;
 	options.wanted = wanted;
 	options.wanted_together = together;
-	options.samples = samples;
 	options.write = write_run_page;
 	options.arg = w;
 	w->encoder = renc_run_encoder_init(w->memory, &options);

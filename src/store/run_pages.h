@@ -27,13 +27,13 @@ extern void rencoder_run_writer_keep_behind(RencoderRunWriter *writer, BlockNumb
 
 /*
  * Begins a tree (run_format.h), whose keys are made by that coder and whose heap pages are
- * first_page .. first_page + npages - 1.  Its entries may name parts of them.  "wanted", "together",
- * "samples": see renc_run.h.
+ * first_page .. first_page + npages - 1.  Its entries may name parts of them.  "wanted", "together":
+ * see renc_run.h.
  */
 extern void rencoder_run_writer_begin_tree(RencoderRunWriter *writer, int tree, uint32 coder,
 										   BlockNumber first_page, uint32 npages,
 										   renc_places places, renc_run_target target, double wanted,
-										   double together, renc_run_samples *samples);
+										   double together);
 
 /* Adds a pair, in order of (key, place); equal ones become one. */
 extern void rencoder_run_writer_push(RencoderRunWriter *writer, uint64 key, uint32 place,

@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 #include "utils/sampling.h"
 
+#include "base/options.h"
 #include "base/subtransaction.h"
 #include "key/coder_trainer.h"
 #include "key/composite_trainer.h"
@@ -187,7 +188,7 @@ rencoder_columns_are_outgrown(Relation index, const RencoderCatalog *catalog)
 	return outside * OUTSIDE_PART > rows;
 }
 
-/* Has the owner said what is asked of the column, in keys of its newest coder? */
+/* Has the owner said what is asked of the filters of the column, in keys of its newest coder? */
 static bool
 column_has_given_samples(Relation index, int col, uint32 generation)
 {
@@ -213,7 +214,8 @@ column_wants_training(Relation index, int col, bool due)
 		 !OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_SAMPLE))))
 		return false;
 	newest = rencoder_coder_newest_generation(index, col);
-	return newest == 0 || (due && !column_has_given_samples(index, col, newest));
+	return newest == 0 ||
+		(due && (rencoder_options_use_runs(index) || !column_has_given_samples(index, col, newest)));
 }
 
 /* The newest coder of a column, or NULL. */

@@ -25,7 +25,7 @@ typedef struct RencoderColumnCoders
  *
  * If it is "due", because the table may have other values than when they were looked at last,
  * columns that have a coder get another generation where that would serve the sample badly,
- * unless the owner has given samples of queries, whose keys mean nothing to another coder.
+ * unless the owner of an index of filters has given samples of queries, whose keys mean nothing to another coder.
  *
  * Locks: the caller's on heap and index, as for a build or the maintainer.
  * Runs user code of expression indexes.  Errors: those of a heap scan; with "log",
