@@ -1088,20 +1088,6 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_query_samples(regclass) IS
 	'the query samples of an index (owner, readers of the table; pg_stat_scan_tables without keys; keys of scans: owner, pg_read_all_stats)';
 
-CREATE FUNCTION rencoder_replay_query_samples(
-	index regclass,
-	attnum integer DEFAULT 1,
-	most integer DEFAULT 100,
-	OUT samples integer,
-	OUT pages double precision,
-	OUT index_pages double precision,
-	OUT false_pages double precision)
-RETURNS record
-AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION rencoder_replay_query_samples(regclass, integer, integer) IS
-	'what recorded queries read now, on average: pages of the table, of the index, and pages without a match (owner, readers of the table)';
-
 CREATE FUNCTION rencoder_index_check(index regclass, heapallindexed boolean DEFAULT false)
 RETURNS void
 AS 'MODULE_PATHNAME'

@@ -25,7 +25,7 @@ CREATE TABLE sa (id int, v int8, u text, filler text);
 ALTER TABLE sa ALTER filler SET STORAGE plain;
 INSERT INTO sa SELECT i, i * 10, 'https://example.org/' || md5(i::text), repeat('x', 1000)
 FROM generate_series(1, 7280) i;
-CREATE INDEX sa_v ON sa USING rencoder (v);
+CREATE INDEX sa_v ON sa USING rencoder (v) WITH (storage = filter);
 VACUUM ANALYZE sa;
 SELECT * FROM sa_count('sa_v');
 
@@ -125,7 +125,7 @@ SELECT rencoder_index_check('sa_v', true);
 --
 -- Strings.
 --
-CREATE INDEX sa_u ON sa USING rencoder (id, u);
+CREATE INDEX sa_u ON sa USING rencoder (id, u) WITH (storage = filter);
 SELECT * FROM sa_count('sa_u');
 SET rencoder.sample_rate = 1;
 SELECT count(*) FROM sa WHERE u = 'https://example.org/' || md5('17');
@@ -155,7 +155,7 @@ DROP INDEX sa_u;
 --
 CREATE TABLE sa_small (v int8, filler text);
 INSERT INTO sa_small SELECT i, repeat('x', 500) FROM generate_series(1, 3000) i;
-CREATE INDEX sa_small_v ON sa_small USING rencoder (v);
+CREATE INDEX sa_small_v ON sa_small USING rencoder (v) WITH (storage = filter);
 VACUUM sa_small;
 SELECT pg_relation_size('sa_small_v') AS before \gset
 SET rencoder.sample_rate = 1;
@@ -169,7 +169,7 @@ SELECT rencoder_index_check('sa_small_v', true);
 DROP TABLE sa_small;
 -- VACUUM makes them when the table has grown.
 CREATE TABLE sa_grown (v int8, filler text);
-CREATE INDEX sa_grown_v ON sa_grown USING rencoder (v);
+CREATE INDEX sa_grown_v ON sa_grown USING rencoder (v) WITH (storage = filter);
 INSERT INTO sa_grown SELECT i, repeat('x', 1500) FROM generate_series(1, 6000) i;
 VACUUM sa_grown;
 SELECT count(*) FROM sa_grown WHERE v = 5;
@@ -181,9 +181,9 @@ DROP TABLE sa_grown;
 -- Unlogged and temporary tables.
 --
 CREATE UNLOGGED TABLE sa_unlogged AS SELECT * FROM sa;
-CREATE INDEX sa_unlogged_v ON sa_unlogged USING rencoder (v);
+CREATE INDEX sa_unlogged_v ON sa_unlogged USING rencoder (v) WITH (storage = filter);
 CREATE TEMPORARY TABLE sa_temporary AS SELECT * FROM sa;
-CREATE INDEX sa_temporary_v ON sa_temporary USING rencoder (v);
+CREATE INDEX sa_temporary_v ON sa_temporary USING rencoder (v) WITH (storage = filter);
 SELECT count(*) FROM sa_unlogged WHERE v = 5;
 SELECT count(*) FROM sa_temporary WHERE v = 5;
 SELECT rencoder_add_query_sample('sa_unlogged_v', 1, 2),
@@ -207,7 +207,7 @@ CREATE ROLE regress_rencoder_monitor IN ROLE pg_stat_scan_tables;
 CREATE ROLE regress_rencoder_nobody;
 CREATE TABLE sa_private AS SELECT id, v FROM sa;
 ALTER TABLE sa_private OWNER TO regress_rencoder_owner;
-CREATE INDEX sa_private_v ON sa_private USING rencoder (v);
+CREATE INDEX sa_private_v ON sa_private USING rencoder (v) WITH (storage = filter);
 GRANT SELECT ON sa_private TO regress_rencoder_reader;
 CREATE ROLE regress_rencoder_stats IN ROLE pg_read_all_stats;
 GRANT SELECT ON sa_private TO regress_rencoder_stats;

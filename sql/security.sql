@@ -152,7 +152,6 @@ CREATE FUNCTION security.statements(type regtype, home text) RETURNS SETOF text 
 		'SELECT %1$s.rencoder_index_stats_reset(''security.i'')',
 		'SELECT %1$s.rencoder_add_query_sample(''security.i'', %3$L::%2$s, %3$L::%2$s)',
 		'SELECT * FROM %1$s.rencoder_query_samples(''security.i'')',
-		'SELECT %1$s.rencoder_replay_query_samples(''security.i'')',
 		'SELECT %1$s.rencoder_runs(''security.i'')',
 		'SELECT %1$s.rencoder_metapage(''security.i'')',
 		'SELECT * FROM %1$s.rencoder_stat_indexes',

@@ -78,11 +78,10 @@ mixed() { # INDEX
     load "$1" -f equal.sql@9 -f insert.sql@1 -T "$SECONDS_OF_LOAD"
     printf '  mixed   %-9s %7s tps    %6s us %5s bytes of WAL' "$1" "$TPS" "$CPU" "$WAL"
     [[ $1 != rencoder ]] || bench_sql -F ' ' -c "SELECT format('; a query reads %s index pages, %s '
-            || 'of the table, %s in vain; unindexed %s, then %s pages',
+            || 'of the table, %s in vain as predicted; unindexed %s, then %s pages',
             round(stats.index_pages::numeric / scans, 1), round(stats.pages::numeric / scans, 1),
-            replay.false_pages, $tail, $(unindexed))
-        FROM rencoder_index_stats('late_rencoder_i') AS stats,
-            rencoder_replay_query_samples('late_rencoder_i') AS replay"
+            stats.predicted_false_pages, $tail, $(unindexed))
+        FROM rencoder_index_stats('late_rencoder_i') AS stats"
     [[ $1 == rencoder ]] || echo
 }
 

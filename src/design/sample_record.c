@@ -102,7 +102,7 @@ record_column_samples(void *arg)
 void
 rencoder_sample_record_scan(const RencoderQuery *query, double passed)
 {
-	if (!is_turn_to_record() || !rencoder_may_begin_subtransaction() ||
+	if (rencoder_options_use_runs(query->index) || !is_turn_to_record() || !rencoder_may_begin_subtransaction() ||
 		pg_prng_double(&pg_global_prng_state) > Max(2 * (1 - passed), LEAST_PROBABILITY))
 		return;
 	(void) rencoder_best_effort(record_column_samples, unconstify(RencoderQuery *, query),

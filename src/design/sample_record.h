@@ -12,7 +12,7 @@
 #define RENCODER_SAMPLING_INTERVALS	4
 
 /*
- * Records what a scan asked for, if it is its turn: every n-th scan of the
+ * Records what a scan asked for, if the index is to have filters and it is its turn: every n-th scan of the
  * session (rencoder.sample_rate).  "passed" is the share of the table, 0 .. 1,
  * that the scan has to visit: the more it is the less likely it is recorded.
  * What goes wrong is not the scan's: no error but cancellation.  Nothing in parallel mode before

@@ -192,8 +192,6 @@ typedef struct RencoderQuery
 {
 	bool		empty;			/* contradictory: no row can match */
 	bool		restricted;		/* any column asked for anything */
-	bool		of_keys;		/* rencoder_key_make_query_of_keys() */
-	bool		unknown;		/* likewise */
 	int			natts;
 	Relation	index;
 	const ScanKeyData *keys;	/* as given */
@@ -297,14 +295,6 @@ extern Oid	rencoder_key_value_type(Relation index, int col);
  */
 extern RencoderQuery *rencoder_key_make_query(Relation index, const ScanKeyData *keys,
 											  int nkeys);
-
-/*
- * A query for the keys lo .. hi of a column, or, with "box", for points between the corners with these
- * keys, coded by a generation.  It is none for users: where storage has keys by another coder, too,
- * rows are left out, and "unknown" is true after the search.
- */
-extern RencoderQuery *rencoder_key_make_query_of_keys(Relation index, int col, uint32 generation,
-													  uint64 lo, uint64 hi, bool box);
 
 /*
  * What the query asks of a column's keys, if it has_keys, coded by a

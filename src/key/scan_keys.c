@@ -408,13 +408,6 @@ make_scan_key_set(RencoderQuery *query, int col, uint32 generation,
 	KeyLists	keys = query->composite && query->nkeys > 0 ? apply_all_scan_keys(query, coder) :
 		apply_scan_keys(query, col, coder);
 
-	/* What the keys of a query of keys are by another coder nobody knows. */
-	if (query->of_keys)
-	{
-		query->unknown = keys.by_intervals = true;
-		rencoder_intervals_add(&keys.intervals, PG_UINT64_MAX, PG_UINT64_MAX);
-	}
-
 	/* No key is left, but a value without one may lie here and there: ask. */
 	if (keys.by_boxes && keys.boxes.n == 0 && !keys.not_keyless)
 		rencoder_boxes_add(&keys.boxes, RENC_AXIS_NAN, RENC_AXIS_NAN,
@@ -520,30 +513,6 @@ rencoder_key_make_query(Relation index, const ScanKeyData *keys, int nkeys)
 	 */
 	if (!query->restricted)
 		query->column[0].wants_null = query->column[0].wants_values = true;
-	return query;
-}
-
-RencoderQuery *
-rencoder_key_make_query_of_keys(Relation index, int col, uint32 generation, uint64 lo, uint64 hi,
-								bool box)
-{
-	RencoderQuery *query = rencoder_key_make_query(index, NULL, 0);
-	KeyLists	keys = {.by_intervals = !box,.by_boxes = box};
-
-	if (box)
-	{
-		uint32		x[2];
-		uint32		y[2];
-
-		renc_zorder_split(lo, &x[0], &y[0]);
-		renc_zorder_split(hi, &x[1], &y[1]);
-		rencoder_boxes_add(&keys.boxes, x[0], x[1], y[0], y[1]);
-	}
-	else
-		rencoder_intervals_add(&keys.intervals, lo, hi);
-	memset(query->column, 0, sizeof(query->column));
-	query->of_keys = query->restricted = query->column[col].has_keys = true;
-	query->column[col].keysets = list_make1(make_key_set(generation, &keys));
 	return query;
 }
 

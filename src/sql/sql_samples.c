@@ -1,32 +1,22 @@
 /*
  * sql_samples.c
- *		SQL functions that add query samples to an index, show them, and replay them.
+ *		SQL functions that add query samples to an index, and show them.
  */
 #include "key/key.h"
 #include "store/sample_pages.h"
 
-#include "catalog/index.h"
 #include "catalog/pg_authid.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
-#include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 
-#include "scan/candidates.h"
 #include "sql/sql_bounds.h"
-#include "sql/sql_shown.h"
 #include "store/open_index.h"
-#include "table/heap_read.h"
 
 PG_FUNCTION_INFO_V1(rencoder_add_query_sample);
 PG_FUNCTION_INFO_V1(rencoder_query_samples);
-PG_FUNCTION_INFO_V1(rencoder_replay_query_samples);
-
-/* Of the pages that a sample asks for, so many are read. */
-#define REPLAY_PAGES	128
 
 static int
 sample_column_arg(Relation index, int32 attnum)
@@ -187,117 +177,4 @@ rencoder_query_samples(PG_FUNCTION_ARGS)
 	}
 	rencoder_open_index_close(&target);
 	return (Datum) 0;
-}
-
-/* What samples find that are replayed. */
-typedef struct Replay
-{
-	Relation	index;
-	Relation	heap;
-	int			col;
-	bool		is_plain;		/* can it be told what is on a page? */
-	int			n;				/* samples */
-	double		pages;			/* of the table that the index let pass, */
-	double		index_pages;	/* those that it took, */
-	double		false_pages;	/* and on which there was no row */
-} Replay;
-
-/* On how many of some pages, all over the list, is there no row?  They stand for the others. */
-static double
-count_false_pages(const Replay *replay, const RencoderCandidates *found, int64 npages,
-				  const RencoderCoder *coder, const RencoderKeySet *keys)
-{
-	renc_stretches_cursor cursor = {0};
-	uint64		row[RENC_ROW_WORDS];
-	uint32		page;
-	int64		nread = Min(npages, REPLAY_PAGES);
-	int64		i = 0;
-	int			nfalse = 0;
-
-	for (int64 at = 0; i < nread && renc_stretches_next(&found->rows, &cursor, &page, row); at++)
-	{
-		if (at != i * npages / nread)
-			continue;
-		i++;
-		nfalse += rencoder_heap_lacks(replay->heap, replay->index, replay->col, coder, page, keys);
-	}
-	return (double) nfalse * npages / Max(nread, 1);
-}
-
-static void
-replay_sample(Replay *replay, const RencoderSample *sample)
-{
-	RencoderQuery *query = rencoder_key_make_query_of_keys(replay->index, replay->col, sample->coder,
-														   sample->lo, sample->hi,
-														   sample->kind == RENCODER_SAMPLE_BOX);
-	RencoderCandidates found;
-	const RencoderKeySet *keys = rencoder_key_newest_set(query, replay->col);
-	const RencoderCoder *coder;
-	int64		npages;
-
-	if (!rencoder_coder_find(query->coders, replay->index, replay->col, sample->coder, &coder))
-		return;
-	rencoder_candidates_find(replay->index, query, GetActiveSnapshot(), NULL, NULL, false, &found);
-	if (query->unknown)
-		return;
-	npages = (int64) renc_stretches_count_pages(&found.rows);
-	replay->n++;
-	replay->pages += npages;
-	replay->index_pages += found.index_pages;
-	if (replay->is_plain)
-		replay->false_pages += count_false_pages(replay, &found, npages, coder, keys);
-}
-
-/* "most" samples, of all ages. */
-static void
-replay_samples(Replay *replay, int most)
-{
-	int			n;
-	RencoderSample *samples = rencoder_samples_read(replay->index, replay->col, NULL, &n);
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder replay",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-
-	most = Min(most, n);
-	for (int i = 0; i < most; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		MemoryContextReset(context);
-		replay_sample(replay, &samples[(int64) i * n / most]);
-	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-}
-
-/*
- * rencoder_replay_query_samples(index regclass, attnum integer, most integer) returns record
- *
- * Has the index search what up to "most" query samples of a column ask for, and looks on which of the
- * pages found there is no row version with such a key, whoever may see it.  Means of a sample; null
- * if there is none, and of false pages where keys are not those of plain columns.  A sample is not
- * asked if another coder than its own has made some keys.  AccessShareLock on table and index.
- */
-Datum
-rencoder_replay_query_samples(PG_FUNCTION_ARGS)
-{
-	RencoderOpenIndex target;
-	Replay		replay = {0};
-	Datum		values[4];
-	bool		nulls[4] = {false};
-
-	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_READ);
-	rencoder_open_index_require_valid(target.index);
-	replay.index = target.index;
-	replay.heap = target.heap;
-	replay.col = sample_column_arg(target.index, PG_GETARG_INT32(1));
-	replay.is_plain = rencoder_heap_is_plain(target.heap, BuildIndexInfo(target.index));
-	replay_samples(&replay, PG_GETARG_INT32(2));
-	rencoder_open_index_close(&target);
-	values[0] = Int32GetDatum(replay.n);
-	values[1] = rencoder_sql_shown(replay.pages / Max(replay.n, 1));
-	values[2] = rencoder_sql_shown(replay.index_pages / Max(replay.n, 1));
-	values[3] = rencoder_sql_shown(replay.false_pages / Max(replay.n, 1));
-	nulls[1] = nulls[2] = replay.n == 0;
-	nulls[3] = replay.n == 0 || !replay.is_plain;
-	PG_RETURN_DATUM(rencoder_sql_row(fcinfo, values, nulls));
 }

@@ -28,7 +28,6 @@
 /* A page's tuples that may be visible to anyone, and the page as it was then. */
 typedef struct PageTuples
 {
-	bool		with_dead;		/* also those that are dead to all here */
 	PGAlignedBlock page;
 	int			ntuples;
 	OffsetNumber offset[MaxHeapTuplesPerPage];
@@ -199,14 +198,9 @@ look_at_heap_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId 
 		{
 			case HEAPTUPLE_DEAD:
 				/* What was rolled back may be of a column that never was. */
-				if (HeapTupleHeaderXminInvalid(header))
-					return;
-				if (!tuples->with_dead)
-				{
+				if (!HeapTupleHeaderXminInvalid(header))
 					rise_to_xid(&tuples->dead_until, HeapTupleHeaderGetUpdateXid(header));
-					return;
-				}
-				break;
+				return;
 			case HEAPTUPLE_LIVE:
 				break;
 			case HEAPTUPLE_RECENTLY_DEAD:
@@ -426,7 +420,6 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 	oldest = rencoder_horizon_before(heap);
 	oldest_xmin = GetOldestNonRemovableTransactionId(heap);
 	tuples = palloc(sizeof(PageTuples));
-	tuples->with_dead = false;
 	tuples->live = 0;
 	tuples->dead_until = tuples->left_out_until = InvalidTransactionId;
 	heap_columns_open(&columns, heap, indexInfo);
@@ -454,50 +447,6 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 	raise_horizon(horizon, rencoder_horizon_behind(tuples->left_out_until));
 	pfree(tuples);
 	return live;
-}
-
-/*
- * Not by a snapshot.  A row that is dead to all here may be seen on a standby, or again after a
- * crash that has lost the commit of its deleter.
- */
-bool
-rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder *coder,
-					BlockNumber block, const RencoderKeySet *keys)
-{
-	IndexInfo  *indexInfo = BuildIndexInfo(index);
-	RencoderRowFunctions functions = rencoder_key_row_functions(index, col);
-	const AttrNumber *number = &indexInfo->ii_IndexAttrNumbers[col];
-	Columns		columns = {.desc = RelationGetDescr(heap),.n = functions.n,.number = number};
-	PageTuples *tuples = palloc(sizeof(PageTuples));
-	Buffer		buffer;
-	bool		lacks = rencoder_heap_is_plain(heap, indexInfo);
-
-	if (!lacks || block >= RelationGetNumberOfBlocks(heap))
-		return lacks;
-	tuples->with_dead = true;
-	buffer = ReadBuffer(heap, block);
-	CHECK_FOR_INTERRUPTS();
-	take_heap_page(heap, buffer, GetOldestNonRemovableTransactionId(heap), true, tuples);
-	ReleaseBuffer(buffer);
-	for (int i = 0; i < tuples->ntuples && lacks; i++)
-	{
-		ItemId		item = PageGetItemId((Page) tuples->page.data, tuples->offset[i]);
-		HeapTupleData tuple = {.t_len = ItemIdGetLength(item)};
-		Datum		values[INDEX_MAX_KEYS];
-		bool		isnull[INDEX_MAX_KEYS];
-		RencoderRowKind kind;
-		uint64		key;
-
-		tuple.t_data = (HeapTupleHeader) PageGetItem((Page) tuples->page.data, item);
-		for (int at = 0; at < columns.n; at++)
-			values[col + at] = heap_getattr(&tuple, number[at], columns.desc, &isnull[col + at]);
-		kind = heap_has_toasted(&columns, values + col, isnull + col) ? RENCODER_ROW_KEYLESS :
-			rencoder_key_of_row(&functions, values, isnull, coder, NULL, NULL, &key);
-		lacks = kind == RENCODER_ROW_NULL ||
-			(kind == RENCODER_ROW_KEY && !rencoder_key_set_meets_bounds(keys, key, key));
-	}
-	pfree(tuples);
-	return lacks;
 }
 
 OffsetNumber

@@ -50,15 +50,6 @@ extern double rencoder_heap_read(Relation heap, Relation index, IndexInfo *index
 								 IndexBuildCallback callback, void *state, uint64 *horizon);
 
 /*
- * True if no row version on the block has a key of a column (0-based), made by "coder", that is
- * asked for.  Each version counts that is there, whoever may see it, but for those of transactions
- * that were rolled back; a value that has no key, or stands in TOAST, is one that matches.  False
- * for tables and indexes of which this cannot be told.  Locks: the block share, released.
- */
-extern bool rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder *coder,
-								BlockNumber block, const RencoderKeySet *keys);
-
-/*
  * The last line pointer that a block of a heap table has, used or not; InvalidOffsetNumber: none.
  * "strategy" may be NULL.  Locks: the block share, released.
  */

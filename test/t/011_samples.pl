@@ -28,7 +28,7 @@ my $TABLE = q{
 			FROM generate_series(1, n) i
 	$$;
 	SELECT fill(7500, 1);
-	CREATE INDEX t_v ON t USING rencoder (v);
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (storage = filter);
 	VACUUM ANALYZE t};
 
 # Scans for keys $first .. $last (small numbers, which no row has).

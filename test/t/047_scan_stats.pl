@@ -62,8 +62,7 @@ wait_for_stats($primary, 'grown_v', 1, 'which counts');
 #
 # A standby counts nothing, and says so; what runs promise it knows.
 #
-$primary->safe_psql('postgres', q{SELECT rencoder_index_stats_reset('t_v'),
-	rencoder_add_query_sample('t_v', 5::int8, 5::int8)});
+$primary->safe_psql('postgres', q{SELECT rencoder_index_stats_reset('t_v')});
 wait_for_standby($primary, $standby);
 is(stats($standby, 't_v'), '', 'no counts on a standby');
 is($standby->safe_psql('postgres', q{
@@ -72,8 +71,6 @@ is(stats($standby, 't_v'), '', 'counts nothing');
 is($standby->safe_psql('postgres', q{SELECT since IS NULL, pages IS NULL,
 	predicted_false_pages IS NOT NULL FROM rencoder_index_stats('t_v')}), 't|t|t',
 	'what is null there');
-is($standby->safe_psql('postgres', q{SELECT samples, false_pages IS NOT NULL
-	FROM rencoder_replay_query_samples('t_v')}), '1|t', 'samples can be replayed there');
 my (undef, undef, $err) =
   $standby->psql('postgres', q{SELECT rencoder_index_stats_reset('t_v')});
 like($err, qr/ERROR:  recovery is in progress/, 'nor can it be reset there');
