@@ -25,7 +25,6 @@
 
 /* Samples that are made, and queries that were put that are asked; boxes have more nodes. */
 #define OWN_SAMPLES			128
-#define OWN_BOXES			96
 #define MOST_ASKED			256
 #define MOST_ASKED_BOXES	96
 
@@ -34,9 +33,6 @@
 
 /* A window read, in heap pages, both in shared buffers. */
 #define WINDOW_COST			0.02
-
-/* Sample boxes are mostly small, of few windows: for larger ones to come a window counts for more. */
-#define SAMPLE_BOX_WINDOW_COST	0.2
 
 /*
  * Real queries that are enough; with fewer, own values count, too.  With more
@@ -47,7 +43,7 @@
  */
 #define ENOUGH_QUERIES		200
 
-/* Of boxes: how large they are is the least that own points can tell. */
+/* Of boxes.  With fewer the rule is as good. */
 #define ENOUGH_BOXES		50
 
 RencoderDesigner *
@@ -154,7 +150,7 @@ gather_design_keys(const RencoderRangeKeys *c, int col, ColumnKeys *k)
 
 /*
  * The samples for a group: queries; while there are not enough of them, also intervals between the
- * group's own values, or boxes around them.
+ * group's own values.
  */
 static int
 choose_design_samples(RencoderDesigner *designer, int col, const RencoderKnownQueries *q,
@@ -168,9 +164,6 @@ choose_design_samples(RencoderDesigner *designer, int col, const RencoderKnownQu
 		designer->sample[i] = q->sample[(int64) i * q->n / n];
 	if (share >= 1)
 		return n;
-	if (boxed)
-		return n + renc_own_samples_make_boxes(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
-											   designer->box, own, OWN_BOXES);
 	return n + renc_own_samples_make(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED, own,
 									 OWN_SAMPLES);
 }
@@ -184,14 +177,12 @@ prepare_design_trial(RencoderDesigner *designer, int col, const ColumnKeys *k,
 	RencoderKnownQueries *q = &designer->queries[col];
 
 	load_known_queries(designer, col, config->coder);
-	if (!designer->found[col].known && q->n == 0 && k->total < MIN_TRIED_KEYS)
+	if (boxed ? q->n < ENOUGH_BOXES :
+		!designer->found[col].known && q->n == 0 && k->total < MIN_TRIED_KEYS)
 		return false;
 	if (designer->sample == NULL)
-	{
 		designer->sample = MemoryContextAlloc(designer->context,
 											  (MOST_ASKED + OWN_SAMPLES) * sizeof(renc_sample));
-		designer->box = MemoryContextAlloc(designer->context, OWN_BOXES * sizeof(renc_own_box));
-	}
 	memset(in, 0, sizeof(*in));
 	in->ranges = k->ranges;
 	in->nranges = k->n;
@@ -200,10 +191,10 @@ prepare_design_trial(RencoderDesigner *designer, int col, const ColumnKeys *k,
 	in->rows = RENCODER_ROWS;
 	in->capacity = config->capacity;
 	in->pages_per_range = designer->pages_per_range;
-	in->window_cost = boxed && q->n == 0 ? SAMPLE_BOX_WINDOW_COST : WINDOW_COST;
+	in->window_cost = WINDOW_COST;
 	in->sample = designer->sample;
 	in->areal = boxed;
-	in->asked_share = Min(1.0, (double) q->n / (boxed ? ENOUGH_BOXES : ENOUGH_QUERIES));
+	in->asked_share = boxed ? 1 : Min(1.0, (double) q->n / ENOUGH_QUERIES);
 	in->nsamples = choose_design_samples(designer, col, q, k, in->asked_share);
 	in->max_kw = q->n > 0 ? RENC_SEARCH_ASKED_KW : RENC_SEARCH_KW;
 	if (designer->trial == NULL)

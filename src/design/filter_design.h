@@ -4,7 +4,8 @@
  *
  * The shape is the one with the least cost in trials with a sample of queries
  * (src/filter/renc_shape_search.h): those that the index was given or has recorded,
- * or else intervals between the column's own values, or boxes around its points.
+ * or else intervals between the column's own values.  Points without enough of
+ * them have the rule's.
  */
 #ifndef RENCODER_FILTER_DESIGN_H
 #define RENCODER_FILTER_DESIGN_H
@@ -45,7 +46,6 @@ typedef struct RencoderDesigner
 	RencoderFound found[INDEX_MAX_KEYS];
 	renc_trial *trial;			/* work space, NULL until needed */
 	renc_sample *sample;		/* room for samples, NULL until needed */
-	renc_own_box *box;			/* and for those that are made, of boxes */
 } RencoderDesigner;
 
 /*

@@ -16,7 +16,7 @@
  * of some length that lies between two crowds.  So one sample in three is an interval
  * at some distance from a key; distance and length are spread over the orders of magnitude, too.
  *
- * Boxes are made alike: around a point, of all sizes up to a part of the plane, and beside one.
+ * Of points there are none: the rule is as good without a trial.
  */
 #include <math.h>
 
@@ -45,15 +45,6 @@
 
 /* A step through the ranges that has no divisor in common with the number of a group's. */
 #define RANGE_STEP		37
-
-/*
- * The least box is so many times smaller than what one other row of the table is expected in, as a
- * power of 2; the largest around a point is a part of the plane.  Sides are up to so many times as
- * long as each other.
- */
-#define BOX_ORDERS		8
-#define LARGEST_PART	256.0
-#define MOST_ASPECT		2
 
 /* The ranges that have keys, and the sample that is made. */
 typedef struct sample_maker
@@ -191,88 +182,5 @@ renc_own_samples_make(const renc_keys *ranges, int nranges, double table_ranges,
 				m.key + (uint64_t) more;
 		}
 	}
-	return n;
-}
-
-/* ---------------------------------------------------------------- boxes */
-
-/* "side" more cells than one; "part" of them before "at", unless that is over the edge. */
-static void
-set_side(double at, double side, double part, uint32_t *lo, uint32_t *hi)
-{
-	double		more = fmin(floor(side), RENC_AXIS_LAST);
-	double		first = floor(at - part * side);
-
-	/* Two roundings must not leave "at" behind; a key may be no place, too. */
-	first = fmax(first, ceil(at - more));
-	first = fmax(0, fmin(first, RENC_AXIS_LAST - more));
-	*lo = (uint32_t) first;
-	*hi = (uint32_t) (first + more);
-}
-
-/* Into the plane, by way of the other direction. */
-static double
-move_into_plane(double from, double by)
-{
-	if (from + by < 0 || from + by > RENC_AXIS_LAST)
-		by = -by;
-	return fmax(0, fmin(from + by, RENC_AXIS_LAST));
-}
-
-static void
-draw_box(sample_maker *m, int i, renc_own_box *own, renc_sample *sample)
-{
-	double		least;
-	double		most;
-	double		area;
-	double		aspect;
-	double		x;
-	double		y;
-	uint32_t	cell[2];
-
-	draw_key(m, i, sample);
-	least = m->spacing / m->table_ranges * exp2(-BOX_ORDERS);
-	most = (double) (m->from->key[m->from->n - 1] - m->from->key[0]) + 1;
-	area = least * pow(fmax(1, most / LARGEST_PART / least), m->size);
-	renc_zorder_split(m->key, &cell[0], &cell[1]);
-	x = cell[0];
-	y = cell[1];
-	if (m->apart)
-	{
-		/*
-		 * In any direction; how far and how large is spread over the orders
-		 * of magnitude.
-		 */
-		double		angle = 2 * 3.141592653589793 * random_unit(m);
-		double		side;
-		double		distance;
-
-		side = sqrt(area) + sqrt(least);
-		distance = side * pow(1 + sqrt(most) / side, random_unit(m));
-		x = move_into_plane(x, distance * cos(angle));
-		y = move_into_plane(y, distance * sin(angle));
-		set_apart(sample);
-	}
-	aspect = exp2(MOST_ASPECT * (2 * random_unit(m) - 1));
-	set_side(x, sqrt(area * aspect), random_unit(m), &own->box.xlo, &own->box.xhi);
-	set_side(y, sqrt(area / aspect), random_unit(m), &own->box.ylo, &own->box.yhi);
-	own->set.box = &own->box;
-	own->set.n = renc_box_set_prepare(&own->box, 1);
-	own->query = renc_query_boxes(&own->set);
-	sample->query = &own->query;
-	sample->lo = own->query.hull_lo;
-	sample->hi = own->query.hull_hi;
-}
-
-int
-renc_own_samples_make_boxes(const renc_keys *ranges, int nranges, double table_ranges,
-							uint64_t seed, renc_own_box *box, renc_sample *sample, int n)
-{
-	sample_maker m;
-
-	if (!begin_samples(ranges, nranges, table_ranges, seed, &m))
-		return 0;
-	for (int i = 0; i < n; i++)
-		draw_box(&m, i, &box[i], &sample[i]);
 	return n;
 }

@@ -22,9 +22,10 @@
  *	  row for each level and window.
  *
  * A box of m nodes finds one of them set by chance m times as often as a point would, and nodes
- * multiply by 4 with every two levels.  So keys in Z-order have few levels with more rows each,
- * below a root where a range has a sixth as many nodes as keys: the levels see most keys apart.  A
- * stage above, where a range has few nodes, prunes what is far from all keys.
+ * multiply by 4 with every two levels.  So keys in Z-order have three levels with more rows each.
+ * The first lies so far below the level where a range has a sixth as many nodes as keys that it
+ * prunes what is far from all keys; the deepest where hardly a neighbour is left; the other halfway,
+ * which is far from both only where points crowd.
  *
  * Of intervals the rule knows no gaps between crowds of keys: stages that prune are left to trials.
  */
@@ -40,12 +41,18 @@
 #define ROOT_SHARE			(31.0 / 32)
 #define AREA_ROOT_SHARE		(1.0 / 6)
 
-/* Levels in Z-order, the deepest of them so far below the root. */
+/*
+ * In Z-order the windows' root, the first level and, at least, the deepest are so far below that; and
+ * the share of neighbours at the deepest is 2^-AREA_BITS.
+ */
+#define AREA_ROOT			6
+#define AREA_FIRST			12
+#define AREA_DEEPEST		14
+#define AREA_BITS			11
 #define AREA_LEVELS			3
-#define AREA_DEPTH			8
 
-/* Rows of the levels above that root, where a range has few nodes. */
-#define AREA_ROWS			4
+/* No root is deeper. */
+#define DEEPEST_ROOT		56
 
 /* A limit that keeps a shape within RENC_MAX_POSITIONS; more levels get two rows each instead. */
 #define MAX_BITS			72
@@ -166,6 +173,17 @@ at_least_one(double x)
 	return x < 1 ? 1 : (int) lround(x);
 }
 
+static void
+set_area_levels(int root, int deepest, renc_stage *st)
+{
+	int			first = root + AREA_FIRST;
+
+	if (deepest < root + AREA_DEEPEST)
+		deepest = root + AREA_DEEPEST;
+	st->root = (uint8_t) (root + AREA_ROOT);
+	st->levels = RENC_LEVEL_BIT(first) | RENC_LEVEL_BIT((first + deepest) / 2) | RENC_LEVEL_BIT(deepest);
+}
+
 void
 renc_rule_shape(const renc_keys *ranges, int nranges, double bits_per_key, bool areal,
 				renc_shape *shape)
@@ -174,7 +192,7 @@ renc_rule_shape(const renc_keys *ranges, int nranges, double bits_per_key, bool 
 	renc_stage *st = &shape->stage[0];
 	double		bits = fmin(LN2 * bits_per_key * spare_capacity(ranges, nranges), MAX_BITS);
 	int			kw = bits_per_key < 6 ? 1 : 2;
-	int			nlevels = areal ? AREA_LEVELS : at_least_one(bits / kw);
+	int			nlevels = at_least_one(bits / kw);
 	int			deepest = 2;
 	int			root = 0;
 	int			gap = 2;
@@ -184,29 +202,25 @@ renc_rule_shape(const renc_keys *ranges, int nranges, double bits_per_key, bool 
 	renc_rule_profile(ranges, nranges, &p);
 	if (nlevels > MANY_LEVELS)
 		nlevels = at_least_one(bits / (2 * kw));
-	while (root < RENC_KEY_BITS - AREA_DEPTH &&
+	while (root < (areal ? RENC_KEY_BITS - AREA_DEEPEST : DEEPEST_ROOT) &&
 		   p.distinct[root] < (areal ? AREA_ROOT_SHARE : ROOT_SHARE) * p.n)
 		root++;
-	while (deepest < RENC_KEY_BITS && p.close[deepest] > 0.75 * exp2(-bits_per_key))
+	while (deepest < RENC_KEY_BITS &&
+		   p.close[deepest] > (areal ? exp2(-AREA_BITS) : 0.75 * exp2(-bits_per_key)))
 		deepest++;
 	if (areal)
-		deepest = root + AREA_DEPTH;
+	{
+		set_area_levels(root, deepest, st);
+		st->kw = (uint8_t) kw;
+		st->kr = (uint8_t) fmin(at_least_one(bits / (kw * AREA_LEVELS)), RENC_MAX_KR);
+		return;
+	}
 	if (deepest - root <= gap * (nlevels - 1))
 		gap = 1;
 	if (root > deepest - nlevels)
 		root = deepest > nlevels ? deepest - nlevels : 0;
 	if (nlevels > deepest - root)
 		nlevels = deepest - root;
-	if (areal && root >= AREA_DEPTH)
-	{
-		*st = (renc_stage)
-		{
-			RENC_LEVEL_BIT(root - 6) | RENC_LEVEL_BIT(root - 4) | RENC_LEVEL_BIT(root - 2),
-				(uint8_t) (root - AREA_DEPTH), 1, (uint8_t) fmin(at_least_one(bits / AREA_LEVELS), AREA_ROWS)
-		};
-		shape->nstages = 2;
-		st++;
-	}
 	st->root = (uint8_t) root;
 	st->kw = (uint8_t) kw;
 	st->kr = (uint8_t) fmin(at_least_one(bits / (kw * nlevels)), RENC_MAX_KR);

@@ -20,10 +20,9 @@
 /* Levels that are tried as the deepest. */
 #define STRIDE			3
 
-/* Where no query is known, those about the rule's; boxes may want much deeper ones. */
+/* Where no query is known, those about the rule's. */
 #define LEVELS_ABOVE	9
 #define LEVELS_BELOW	3
-#define AREA_BELOW		12
 
 /* The root of a second stage has few nodes at its level. */
 #define ROOT_ABOVE		6
@@ -108,7 +107,7 @@ try_grid(search_state *s, const renc_stage *above, int stride)
 	if (s->in->asked_share == 0)
 	{
 		first = s->deepest - LEVELS_ABOVE;
-		last = s->deepest + (s->in->areal ? AREA_BELOW : LEVELS_BELOW);
+		last = s->deepest + LEVELS_BELOW;
 	}
 	for (int l = first > 0 ? first : 1; l <= last && l <= RENC_KEY_BITS; l += stride)
 		try_levels(s, l, above);

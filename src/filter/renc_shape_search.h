@@ -39,14 +39,6 @@ typedef struct renc_choice
 extern bool renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shape *rule,
 							  const renc_shape *from, bool grid, renc_choice *choice);
 
-/* A sample box, with all that its query needs. */
-typedef struct renc_own_box
-{
-	renc_box	box;
-	renc_box_set set;
-	renc_query	query;
-} renc_own_box;
-
 /*
  * Samples for a group of which no queries are known, of keys of its ranges and beside them.
  * The range that a key is of (renc_sample.anchor) does not count.  The more ranges the table has
@@ -55,12 +47,5 @@ typedef struct renc_own_box
  */
 extern int	renc_own_samples_make(const renc_keys *ranges, int nranges, double table_ranges,
 								  uint64_t seed, renc_sample *sample, int n);
-
-/*
- * The same for keys in Z-order: boxes.  The samples refer to "box", which has room
- * for n.
- */
-extern int	renc_own_samples_make_boxes(const renc_keys *ranges, int nranges, double table_ranges,
-										uint64_t seed, renc_own_box *box, renc_sample *sample, int n);
 
 #endif							/* RENC_SHAPE_SEARCH_H */

@@ -27,7 +27,7 @@ typedef enum renc_sample_kind
 	RENC_SAMPLE_ASKED,			/* a query that was put */
 	RENC_SAMPLE_POINT,			/* a value of the table: the keys tell, no
 								 * sample is asked */
-	RENC_SAMPLE_NEAR,			/* made up: an interval or box at a value, */
+	RENC_SAMPLE_NEAR,			/* made up: an interval at a value, */
 	RENC_SAMPLE_APART,			/* or at some distance from one */
 	RENC_SAMPLE_KINDS
 } renc_sample_kind;

@@ -11,10 +11,8 @@
 #define FILLED_KEYS		1200.0
 #define LEAST_WINDOWS	16.0
 
-/*
- * What kinds that are made up count for, also in Z-order, where few ask for values.
- */
-static const double kind_share[2][RENC_SAMPLE_KINDS] = {{0, 8, 5, 5}, {0, 4, 7, 3}};
+/* What kinds that are made up count for. */
+static const double kind_share[RENC_SAMPLE_KINDS] = {0, 8, 5, 5};
 
 size_t
 renc_trial_size(void)
@@ -170,7 +168,7 @@ compare_all(renc_trial *t)
 		t->kind[s->kind].made++;
 
 		/* An interval that matches much reads much in any case. */
-		if (asked->empty == 0 || (s->kind != RENC_SAMPLE_ASKED && !t->in.areal && asked->must > 0))
+		if (asked->empty == 0 || (s->kind != RENC_SAMPLE_ASKED && asked->must > 0))
 			continue;
 		t->kind[s->kind].without += asked->must == 0;
 		t->kind[s->kind].n++;
@@ -196,7 +194,7 @@ share_kinds(renc_trial *t)
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
 	{
 		if (t->kind[k].n > 0)
-			t->kind[k].share = kind_share[t->in.areal][k] * (k == RENC_SAMPLE_APART ? gaps : 1);
+			t->kind[k].share = kind_share[k] * (k == RENC_SAMPLE_APART ? gaps : 1);
 		made_up += t->kind[k].share;
 	}
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
