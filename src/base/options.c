@@ -10,7 +10,6 @@
 #include "base/options.h"
 
 #include "access/reloptions.h"
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "utils/guc.h"
@@ -246,15 +245,6 @@ bool
 rencoder_options_use_runs(Relation index)
 {
 	return options_of(index)->storage != RENCODER_STORAGE_FILTER;
-}
-
-uint64
-rencoder_options_stamp_runs(Relation index)
-{
-	const RencoderOptions *options = options_of(index);
-	double		said[] = {options->bits_per_key, options->false_pages, options->resolution};
-
-	return Max(hash_bytes_extended((const unsigned char *) said, sizeof(said), 0), 1);
 }
 
 uint32

@@ -100,9 +100,6 @@ extern bool rencoder_options_composite(Relation index);
 /* Are keys to go into runs, as far as they can, when the index is built and later? */
 extern bool rencoder_options_use_runs(Relation index);
 
-/* A stamp, not 0, of the options that say how base runs are to be. */
-extern uint64 rencoder_options_stamp_runs(Relation index);
-
 /* Line pointers of the part of a page that a run made now is to name; 0: pages. */
 extern uint32 rencoder_options_part_rows(Relation index);
 

@@ -274,7 +274,6 @@ build_run(RencoderReadRows *rows, BlockNumber nblocks)
 	rencoder_run_writer_finish(writer, &made);
 	made.horizon = rows->horizon;
 	made.outside = rows->outside;
-	made.stamp = rencoder_options_stamp_runs(rows->index);
 	if (complete)
 		rencoder_catalog_publish(rows->index, &made, 1, 0, NULL, 0, false);
 }

@@ -486,57 +486,21 @@ rencoder_choose_step(Relation index, Relation heap, const RencoderDemand *demand
 
 /* ---- All of the table ---- */
 
-/* The rows that a run has, in the column that has most; 0: it has gone meanwhile. */
-static double
-count_rows(Relation index, const RencoderRunEntry *entry)
-{
-	const char *fault;
-	RencoderRunInfo info = rencoder_run_read_info(index, entry, &fault);
-	double		most = 0;
-
-	for (int col = 0; info != NULL && col < info->natts; col++)
-		most = Max(most, (double) info->column[col].rows +
-				   (double) info->column[rencoder_run_null_tree(info->natts, col)].rows);
-	return most;
-}
-
-/* Has the table, as its statistics say, so few rows by now that many of the run's have gone? */
-static bool
-many_rows_have_gone(const RencoderLook *look, Relation heap, const RencoderRunEntry *entry)
-{
-	double		rows = (RelationGetIndexPredicate(look->index) != NIL ? look->index : heap)->rd_rel->reltuples;
-	double		pages = heap->rd_rel->relpages;
-
-	return rows >= 0 && pages > 0 && count_rows(look->index, entry) >
-		rows / pages * look->nblocks * GONE_ROWS;
-}
-
 /*
- * Is the index one base run of all of the table, as the options and the coders want it, and nothing
- * late beside it?  Then to write it again would gain nothing.  Of filters it may: queries have been
- * recorded since.
+ * Is the index one sorted run of all of the table, with nothing late beside it, and as the statistics
+ * say hardly a row that has gone?  Then to write it again would gain nothing.
  */
 static bool
 is_compact(const RencoderLook *look, Relation heap)
 {
 	const RencoderRunEntry *run = &look->catalog.entry[0];
+	FormData_pg_class *counted = (RelationGetIndexPredicate(look->index) != NIL ? look->index : heap)->rd_rel;
+	double		rows = counted->reltuples / Max(heap->rd_rel->relpages, 1) * look->nblocks;
 
 	return look->catalog.n == 1 && look->n == 1 && look->segment[0].run == run &&
-		run->kind == RENCODER_RUN_BASE &&
-		run->to >= look->nblocks && run->stamp == rencoder_options_stamp_runs(look->index) &&
+		run->kind == RENCODER_RUN_BASE && run->to >= look->nblocks &&
 		rencoder_pending_is_empty(look->index) && choose_old_coder(look).to == 0 &&
-		!many_rows_have_gone(look, heap, run) &&
-		!(rencoder_key_any_coded(look->index) &&
-		  rencoder_columns_train_is_due(heap, look->index, RENCODER_GROWTH_IN_VACUUM));
-}
-
-static RencoderPages
-choose_everything(const RencoderLook *look)
-{
-	return (RencoderPages)
-	{
-		0, look->nblocks
-	};
+		(rows <= 0 || rencoder_look_stored_rows(look) <= rows * GONE_ROWS);
 }
 
 BlockNumber
@@ -548,5 +512,9 @@ rencoder_choose_all(Relation index, Relation heap)
 		return 0;
 	train_coders(look, heap, 0);
 	clean_up_to_end(look);
-	return make_one(look, heap, choose_everything, false) == RENCODER_MADE_DONE ? look->nblocks : 0;
+	look->wanted = (RencoderPages)
+	{
+		0, look->nblocks
+	};
+	return make_one(look, heap, choose_wanted, false) == RENCODER_MADE_DONE ? look->nblocks : 0;
 }

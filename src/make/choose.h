@@ -18,10 +18,7 @@
 /* Is a table of so many pages worth an index, or did the owner say so? */
 extern bool rencoder_choose_is_worth(Relation index, BlockNumber nblocks);
 
-/*
- * Makes one run of all of the table, unless that is what the index is already (0 then).  Returns the pages
- * of the run.
- */
+/* Makes one run of all of the table, unless the index is that (0 then); returns its pages. */
 extern BlockNumber rencoder_choose_all(Relation index, Relation heap);
 
 /*

@@ -352,7 +352,6 @@ write_delta_run(Merge *m, int i, RencoderNewRun *made)
 	}
 	rencoder_run_writer_finish(writer, made);
 	made->horizon = 0;
-	made->stamp = 0;
 	return true;
 }
 

@@ -160,7 +160,6 @@ make_run_of_pages(Order *order)
 	rencoder_run_writer_finish(writer, &made);
 	made.horizon = rows->horizon;
 	made.outside = rows->outside;
-	made.stamp = rencoder_options_stamp_runs(index);
 	rencoder_catalog_publish(index, &made, 1, 0, NULL, 0, true);
 	rencoder_catalog_free(index, 0);
 	return RENCODER_MADE_DONE;

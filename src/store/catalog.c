@@ -305,7 +305,6 @@ make_run_live(CatalogEdit *edit, const RencoderNewRun *made)
 	entry->to = made->to;
 	entry->cut = made->cut;
 	entry->horizon = made->horizon;
-	entry->stamp = made->stamp;
 	entry->outside = made->outside;
 	entry->first = made->first;
 	entry->keyless = made->keyless;

@@ -110,8 +110,6 @@ typedef struct RencoderNewRun
 	uint64		cut;			/* of a delta, its upto */
 	uint64		horizon;		/* snapshots with an older xmin do not trust
 								 * it */
-	uint64		stamp;			/* of the options that it was made by, 0:
-								 * unknown */
 	uint32		outside;		/* rows beside what its coder was trained on */
 	RencoderRunColumn first;
 	bool		keyless;

@@ -22,7 +22,7 @@
  *		 0        4      8      9       10        12     16   20     24       28
  *		 | number | rank | kind | state | keyless | from | to | info | npages | outside
  *		 32    40        48      56       128
- *		 | cut | horizon | stamp | column |
+ *		 | cut | horizon | column |
  */
 #ifndef RENCODER_RUN_FORMAT_H
 #define RENCODER_RUN_FORMAT_H
@@ -174,15 +174,13 @@ typedef struct RencoderRunEntry
 								 * entries count as being on this one */
 	uint64		horizon;		/* snapshots with an older xmin do not trust
 								 * it */
-	uint64		stamp;			/* of the options that it was made by, 0:
-								 * unknown */
 	RencoderRunColumn first;	/* LIVE: the tree of the first column's keys,
 								 * as in the info page */
 } RencoderRunEntry;
 
-StaticAssertDecl(sizeof(RencoderRunEntry) == 128, "RencoderRunEntry is on disk");
+StaticAssertDecl(sizeof(RencoderRunEntry) == 120, "RencoderRunEntry is on disk");
 
-/* Entries in the metapage, 60 at BLCKSZ 8192, which has room for other things yet. */
+/* Entries in the metapage, 64 at BLCKSZ 8192, which has room for other things yet. */
 #define RENCODER_MAX_RUNS \
 	((int) ((RENCODER_PAYLOAD_SIZE - 480) / sizeof(RencoderRunEntry)))
 

@@ -59,9 +59,9 @@ my @steps = (
 	  . "AND id % 2 = 0; VACUUM (INDEX_CLEANUP off) t" ],
 	[ 'one insert', 1, 'INSERT INTO t VALUES (0, -9223372036854775808, -1)' ],
 	[ 'one part', 1, q{SELECT rencoder_compact('t_v', 40, 60)} ],
-	[ 'other queries', 0, "SELECT count(rencoder_add_query_sample('t_v', v + 5, v + 12)) FROM t "
+	[ 'samples', 0, "SELECT count(rencoder_add_query_sample('t_v', v + 5, v + 12)) FROM t "
 	  . "WHERE id % 40 = 1 AND id > 0" ],
-	[ 'one compaction', 2, "SELECT rencoder_compact('t_v')" ],
+	[ 'one compaction', 2, "SELECT rencoder_compact('t_v', 0, pg_relation_size('t') / 8192)" ],
 	[ 'cut', 0, "DELETE FROM t WHERE ctid >= '(150,1)'; VACUUM t" ],
 	[ 'one lowering', 3, 'VACUUM t' ]);
 my $all = $ENV{RENCODER_ALL_RECORDS};

@@ -239,7 +239,7 @@ foreach my $table (@unnamed)
 
 		poke($data, 0, $FRONTIER, peek($old, 0, $FRONTIER, 8));
 		poke($data, 0, $NRUNS, peek($old, 0, $NRUNS, 4));
-		poke($data, 0, $RUNS, peek($old, 0, $RUNS, 60 * 128));
+		poke($data, 0, $RUNS, peek($old, 0, $RUNS, 64 * 120));
 	});
 }
 $node->start;

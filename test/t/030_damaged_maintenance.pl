@@ -16,7 +16,7 @@ my $node = new_node('main', conf => "ignore_checksum_failure = on\njit = off\n")
 # Offsets in payloads: src/store/meta.h, run_format.h, matrix_pages.h.
 my $PENDING_FIRST = 64;
 my $RUNS          = 96;
-my $RUN_SIZE      = 128;
+my $RUN_SIZE      = 120;
 my $INFO          = 20;
 
 # The page that describes a run: 0 is the base run, 1 a delta.

@@ -28,8 +28,8 @@ my $from = $node->lsn('insert');
 my @steps = (
 	q{SELECT fill(1500, 1); SELECT rencoder_maintain_index('i')},
 	q{SELECT fill(5000, 2); SELECT rencoder_maintain_index('i')},
-	q{SELECT rencoder_compact('i') FROM (SELECT count(rencoder_add_query_sample('i', v + 5, v + 12))
-		FROM t WHERE id % 9 = 0) s},
+	q{SELECT count(rencoder_add_query_sample('i', v + 5, v + 12)) FROM t WHERE id % 9 = 0;
+		SELECT rencoder_compact('i', 0, pg_relation_size('t') / 8192)},
 	q{SELECT rencoder_compact('i', r, r + 20) FROM generate_series(0, 150, 15) r},
 	q{SELECT rencoder_maintain_index('i')},
 	q{DELETE FROM t WHERE id % 4 = 0; VACUUM t; SELECT fill(1500, 3)},

@@ -28,7 +28,7 @@ my %META = (
 	first_number  => 80,
 	last_number   => 88,
 	runs          => 96);
-my $RUN_SIZE = 128;    # of an entry; the first is of the base run, then the delta
+my $RUN_SIZE = 120;    # of an entry; the first is of the base run, then the delta
 my %RUN = (
 	number  => 0,
 	rank    => 4,
@@ -41,7 +41,7 @@ my %RUN = (
 	npages  => 24,
 	cut     => 32,
 	horizon => 40,
-	tree    => 56);
+	tree    => 48);
 my %INFO = (
 	number     => 0,
 	natts      => 4,
@@ -209,7 +209,7 @@ my %damage = (
 	# The list.
 	list_none   => [ named($meta, poke_meta('nruns', pack('V', 0))),
 		qr/No run covers the pages 0 to \d+, which lie below the frontier\./ ],
-	list_long   => [ named($meta, poke_meta('nruns', pack('V', 61))),
+	list_long   => [ named($meta, poke_meta('nruns', pack('V', 65))),
 		qr/The catalog has an impossible number of runs\./ ],
 	last_run    => [ poke_meta('last_run', pack('V', 1)),
 		qr/Run 2 of the catalog has a number that was never given\./, 1 ],

@@ -152,7 +152,7 @@ sub forget_keyless
 
 	foreach my $i (1 .. unpack('V', peek($data, 0, 36, 4)))
 	{
-		my $entry = 96 + 128 * ($i - 1);
+		my $entry = 96 + 120 * ($i - 1);
 		my ($info, $npages) = unpack('VV', peek($data, 0, $entry + 20, 8));
 
 		next if unpack('v', peek($data, 0, $entry + 10, 2)) == 0;
