@@ -101,7 +101,7 @@ bench_input(const bench_group *g, const renc_sample *sample, size_t nsamples)
 	in.rows = BENCH_ROWS;
 	in.capacity = g->capacity;
 	in.pages_per_range = 32;
-	in.window_cost = RENC_TRIAL_WINDOW_COST;
+	in.window_cost = BENCH_WINDOW_COST;
 	in.sample = sample;
 	in.nsamples = nsamples;
 	in.asked_share = 1;

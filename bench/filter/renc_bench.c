@@ -208,7 +208,7 @@ parse_options(int argc, char **argv, options *o)
 
 	memset(o, 0, sizeof(*o));
 	o->pages = 32;
-	o->window_cost = RENC_TRIAL_WINDOW_COST;
+	o->window_cost = BENCH_WINDOW_COST;
 	o->seed = 1;
 	o->max_kw = RENC_MAX_KW;
 	while ((opt = getopt_long(argc, argv, "", names, NULL)) != -1)

@@ -8,16 +8,11 @@
 #include "key/key.h"
 #include "store/sample_pages.h"
 
-/* Intervals that are recorded of one column of a scan. */
-#define RENCODER_SAMPLING_INTERVALS	4
-
 /*
  * Records what a scan asked for, if the index is to have filters and it is its turn: every n-th scan of the
- * session (rencoder.sample_rate).  "passed" is the share of the table, 0 .. 1,
- * that the scan has to visit: the more it is the less likely it is recorded.
- * What goes wrong is not the scan's: no error but cancellation.  Nothing in parallel mode before
+ * session (rencoder.sample_rate).  What goes wrong is not the scan's: no error but cancellation.  Nothing in parallel mode before
  * PostgreSQL 17.  Cost: as rencoder_samples_store_as_hint().
  */
-extern void rencoder_sample_record_scan(const RencoderQuery *query, double passed);
+extern void rencoder_sample_record_scan(const RencoderQuery *query);
 
 #endif							/* RENCODER_SAMPLE_RECORD_H */

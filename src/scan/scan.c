@@ -90,12 +90,12 @@ count_scan(OwnScan *state, int64 pages)
 
 /* Remembers what was asked for, of many rescans now and then. */
 static void
-record_scan(const OwnScan *state, const RencoderQuery *query, int64 pages)
+record_scan(const OwnScan *state, const RencoderQuery *query)
 {
 	int64		scans = state->stats.count[RENCODER_STATS_SCANS];
 
 	if ((scans & (scans - 1)) == 0)
-		rencoder_sample_record_scan(query, (double) pages / Max(state->found.nblocks, 1));
+		rencoder_sample_record_scan(query);
 }
 
 /*
@@ -212,7 +212,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 			nrows += n;
 		}
 		count_scan(state, npages);
-		record_scan(state, query, npages);
+		record_scan(state, query);
 	}
 	end_scan_search(scan, caller);
 
@@ -238,7 +238,7 @@ search_scan_rows(IndexScanDesc scan)
 	{
 		rencoder_plain_scan_end_search(plain, &state->found.rows);
 		if (plain->complete)
-			record_scan(state, query, (int64) renc_stretches_count_pages(&state->found.rows));
+			record_scan(state, query);
 	}
 	end_scan_search(scan, caller);
 }

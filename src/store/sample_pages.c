@@ -58,18 +58,14 @@ choose_sample_slot(const RencoderSamplePageData *page, const RencoderSample *sam
 }
 
 static void
-put_samples(Page image, const RencoderSample *samples, int n)
+put_sample(Page image, const RencoderSample *sample)
 {
 	RencoderSamplePageData *page = RencoderPageGetSamples(image);
+	uint32		slot = choose_sample_slot(page, sample);
 
-	for (int i = 0; i < n; i++)
-	{
-		uint32		slot = choose_sample_slot(page, &samples[i]);
-
-		page->entry[slot] = samples[i];
-		page->entry[slot].check = sample_entry_check(&samples[i]);
-		page->next = (slot + 1) % RENCODER_SAMPLE_SLOTS;
-	}
+	page->entry[slot] = *sample;
+	page->entry[slot].check = sample_entry_check(sample);
+	page->next = (slot + 1) % RENCODER_SAMPLE_SLOTS;
 }
 
 /* Those of one page, into "samples", with room for RENCODER_SAMPLE_SLOTS; their number. */
@@ -141,13 +137,13 @@ rencoder_samples_store(Relation index, int col, const RencoderSample *sample)
 	image = rencoder_wal_register_new(wal, buf);
 	if (!rencoder_hints_valid(buf))
 		rencoder_page_init(image, blkno, RENCODER_PAGE_HINTS);
-	put_samples(image, sample, 1);
+	put_sample(image, sample);
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(buf);
 }
 
 void
-rencoder_samples_store_as_hint(Relation index, int col, const RencoderSample *samples, int n)
+rencoder_samples_store_as_hint(Relation index, int col, const RencoderSample *sample)
 {
 	Buffer		buf;
 	bool		busy;
@@ -157,6 +153,6 @@ rencoder_samples_store_as_hint(Relation index, int col, const RencoderSample *sa
 	buf = rencoder_hints_lock(index, random_sample_page(index, col), BUFFER_LOCK_EXCLUSIVE, &busy);
 	if (!BufferIsValid(buf))
 		return;
-	put_samples(BufferGetPage(buf), samples, n);
+	put_sample(BufferGetPage(buf), sample);
 	rencoder_hints_changed(index, buf);
 }

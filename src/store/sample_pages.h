@@ -80,12 +80,12 @@ extern RencoderSample *rencoder_samples_read(Relation index, int col,
 extern void rencoder_samples_store(Relation index, int col, const RencoderSample *sample);
 
 /*
- * Stores some samples of a column as a hint: they may be lost, without notice,
- * at once or in a crash.  Never on a standby, never waits for a lock, never an
+ * Stores a sample of a column as a hint: it may be lost, without notice, at once
+ * or in a crash.  Never on a standby, never waits for a lock, never an
  * error but one of the operating system.  WAL: with data checksums or
  * wal_log_hints, the page whole, once after each checkpoint.
  */
 extern void rencoder_samples_store_as_hint(Relation index, int col,
-										   const RencoderSample *samples, int n);
+										   const RencoderSample *sample);
 
 #endif							/* RENCODER_SAMPLE_PAGES_H */
