@@ -275,7 +275,7 @@ make_one(RencoderLook *look, Relation heap, Chooser chooser, bool gives_way)
 	if (choice.to >= look->end && look->catalog.frontier == RENCODER_NO_FRONTIER)
 		choice.to = RENCODER_NO_FRONTIER;
 	if (choice.to != choice.from && choice.from <= look->catalog.frontier)
-		result = rencoder_make_run(index, heap, choice.from, choice.to, cut, gives_way);
+		result = rencoder_make_run(index, heap, choice.from, choice.to, cut, gives_way, look->read);
 	rencoder_stats_unlock_maintainer(index);
 	if (result == RENCODER_MADE_DONE && choice.from < look->end)
 		look->again += Min(choice.to, look->end) - choice.from;

@@ -2,7 +2,7 @@
  * choose.h
  *		What an index needs next: for VACUUM, the worker, inserting sessions and SQL functions.
  *
- * Locks of all: the caller has at least RowExclusiveLock on table and index, and no content lock; they
+ * Locks of all: the caller has at least AccessShareLock on table and index, and no content lock; they
  * take the maintainer lock for each run.  User code of expression indexes is run: the caller sets the
  * table owner's user id.
  */

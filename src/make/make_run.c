@@ -19,10 +19,14 @@
 #include "base/subtransaction.h"
 #include "make/make_delta.h"
 #include "make/make_matrices.h"
+#include "store/stats_page.h"
 #include "table/heap_read.h"
 
 /* Pages that are read at once, before others are looked after. */
 #define PIECE	64
+
+/* So many behind the frontier become a run meanwhile, where scans read them. */
+#define MEANWHILE	32
 
 static void
 load_newest_coders(RencoderReadRows *rows)
@@ -63,32 +67,106 @@ rencoder_may_stay_in_database(void)
 	return true;
 }
 
-/* Between two parts of a reading. */
-typedef struct Pause
+/* What is asked for, and what has become of it. */
+typedef struct Order
 {
-	Relation	index;
-	Relation	heap;
+	RencoderReadRows rows;
+	BlockNumber from;
+	BlockNumber to;
 	uint64		cut;
-	uint32		number;			/* of the run that is made */
 	bool		gives_way;
+	bool		read;			/* scans come */
+	uint32		keep;			/* the run that is made besides, or 0 */
+	uint32		number;			/* of the run that is made */
 	int			requests;		/* of locks, when it began */
-} Pause;
+	int64		scans;			/* that were counted then */
+	RencoderMade result;
+} Order;
 
-/* Makes deltas of what has come meanwhile; false if the reading is to give way. */
+static RencoderMade make_run_of_pages(Order *order);
+
+static Order *
+make_order(Relation index, Relation heap, BlockNumber from, BlockNumber to, uint64 cut)
+{
+	Order	   *order = palloc0(sizeof(Order));
+
+	order->rows.heap = heap;
+	order->rows.index = index;
+	order->rows.indexInfo = BuildIndexInfo(index);
+	order->rows.indexInfo->ii_Concurrent = false;	/* any version visible,
+													 * not a snapshot */
+	order->rows.in_use = true;
+	order->from = from;
+	order->to = to;
+	order->cut = cut;
+	return order;
+}
+
+static int64
+count_scans(Relation index)
+{
+	RencoderStats stats;
+
+	return rencoder_stats_read(index, &stats) ? stats.count[RENCODER_STATS_SCANS] : 0;
+}
+
+/*
+ * Makes a run of what has come behind the frontier meanwhile, if scans read it: nobody else can.  It has a greater
+ * rank than the one that is made.  The last page of the pending list that is closed is its cut, since the linker's
+ * lock must not be asked for: entries on the one that is open are needed less long than they stay.
+ */
+static void
+make_tail_meanwhile(const Order *outer)
+{
+	Relation	index = outer->rows.index;
+	RencoderCatalog *catalog = palloc(sizeof(RencoderCatalog));
+	BlockNumber nblocks = RelationGetNumberOfBlocks(outer->rows.heap);
+
+	rencoder_catalog_copy(index, catalog, NULL, NULL, NULL);
+	if (nblocks >= MEANWHILE && nblocks - MEANWHILE >= catalog->frontier &&
+		catalog->n < RENCODER_META_RUNS && (outer->read || count_scans(index) > outer->scans))
+	{
+		Order	   *order = make_order(index, outer->rows.heap, catalog->frontier, nblocks,
+									   catalog->pending.last_number -
+									   (catalog->pending.last == RENCODER_NO_BLOCK ? 0 : 1));
+
+		order->keep = outer->number;
+		(void) make_run_of_pages(order);
+	}
+	pfree(catalog);
+}
+
+/* Between two parts of a reading: looks after what comes meanwhile; false if the reading is to give way. */
 static bool
 pause_reading(void *arg)
 {
-	const Pause *pause = (const Pause *) arg;
+	const Order *order = (const Order *) arg;
+	MemoryContext context;
+	MemoryContext old;
 
-	rencoder_make_delta_meanwhile(pause->index, pause->cut, pause->number);
-	return !pause->gives_way ||
-		(count_lock_requests(pause->heap, pause->index) <= pause->requests &&
+	if (order->keep != 0)
+		return true;
+	context = AllocSetContextCreate(CurrentMemoryContext, "rencoder meanwhile", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	rencoder_make_delta_meanwhile(order->rows.index, order->cut, order->number);
+	make_tail_meanwhile(order);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return !order->gives_way ||
+		(count_lock_requests(order->rows.heap, order->rows.index) <= order->requests &&
 		 rencoder_may_stay_in_database());
+}
+
+/* What is written already does not give way. */
+static void
+pause_writing(void *arg)
+{
+	(void) pause_reading(arg);
 }
 
 /* Reads the pages [from, end); false if it gives way: then there are no sorters. */
 static bool
-read_pages(RencoderReadRows *rows, BlockNumber from, BlockNumber end, Pause *pause)
+read_pages(RencoderReadRows *rows, BlockNumber from, BlockNumber end, Order *order)
 {
 	uint64		block = from;
 
@@ -98,7 +176,7 @@ read_pages(RencoderReadRows *rows, BlockNumber from, BlockNumber end, Pause *pau
 	{
 		rencoder_read_rows(rows, (BlockNumber) block, (BlockNumber) Min(end - block, PIECE));
 		block += PIECE;
-		if (block < end && !pause_reading(pause))
+		if (block < end && !pause_reading(order))
 		{
 			rencoder_read_rows_give_up(rows);
 			return false;
@@ -109,29 +187,21 @@ read_pages(RencoderReadRows *rows, BlockNumber from, BlockNumber end, Pause *pau
 
 /* Reads and writes the run; false if it gives way. */
 static bool
-write_run(RencoderReadRows *rows, RencoderRunWriter *writer, BlockNumber from, BlockNumber to,
-		  BlockNumber nblocks, Pause *pause)
+write_run(Order *order, RencoderRunWriter *writer, BlockNumber nblocks)
 {
-	BlockNumber end = Max(Min(to, nblocks), from);
+	RencoderReadRows *rows = &order->rows;
+	BlockNumber from = order->from;
+	BlockNumber end = Max(Min(order->to, nblocks), from);
 
 	if (!rencoder_options_use_runs(rows->index))
-		return rencoder_make_matrices(rows, writer, from, to, end, pause_reading, pause);
-	if (!read_pages(rows, from, end, pause))
+		return rencoder_make_matrices(rows, writer, from, order->to, end, pause_reading, order);
+	if (!read_pages(rows, from, end, order))
 		return false;
+	rows->pause = pause_writing;
+	rows->pause_arg = order;
 	rencoder_read_rows_write(rows, writer, from, end - from, nblocks, false);
 	return true;
 }
-
-/* What is asked for, and what has become of it. */
-typedef struct Order
-{
-	RencoderReadRows rows;
-	BlockNumber from;
-	BlockNumber to;
-	uint64		cut;
-	bool		gives_way;
-	RencoderMade result;
-} Order;
 
 static RencoderMade
 make_run_of_pages(Order *order)
@@ -141,7 +211,6 @@ make_run_of_pages(Order *order)
 	RencoderRunWriter *writer =
 		rencoder_run_writer_begin(index, rencoder_options_use_runs(index) ? RENCODER_RUN_BASE :
 								  RENCODER_RUN_MATRIX, order->from, order->to, order->cut, true);
-	Pause		pause = {.index = index,.heap = rows->heap,.cut = order->cut,.gives_way = order->gives_way};
 	RencoderNewRun made;
 	BlockNumber nblocks;
 
@@ -149,9 +218,10 @@ make_run_of_pages(Order *order)
 		return RENCODER_MADE_NOTHING;
 	nblocks = RelationGetNumberOfBlocks(rows->heap);
 	load_newest_coders(rows);
-	pause.number = rencoder_run_writer_number(writer);
-	pause.requests = count_lock_requests(rows->heap, index);
-	if (!write_run(rows, writer, order->from, order->to, nblocks, &pause))
+	order->number = rencoder_run_writer_number(writer);
+	order->requests = count_lock_requests(rows->heap, index);
+	order->scans = count_scans(index);
+	if (!write_run(order, writer, nblocks))
 	{
 		rencoder_catalog_lower(index, MaxBlockNumber);
 		rencoder_catalog_free(index, 0);
@@ -161,7 +231,7 @@ make_run_of_pages(Order *order)
 	made.horizon = rows->horizon;
 	made.outside = rows->outside;
 	rencoder_catalog_publish(index, &made, 1, 0, NULL, 0, true);
-	rencoder_catalog_free(index, 0);
+	rencoder_catalog_free(index, order->keep);
 	return RENCODER_MADE_DONE;
 }
 
@@ -180,25 +250,17 @@ fill_order(void *arg)
  */
 RencoderMade
 rencoder_make_run(Relation index, Relation heap, BlockNumber from, BlockNumber to, uint64 cut,
-				  bool gives_way)
+				  bool gives_way, bool read)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder make run",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	Order	   *order = palloc0(sizeof(Order));
+	Order	   *order = make_order(index, heap, from, to, cut);
 	ErrorData  *error = NULL;
 	RencoderMade result;
 
-	order->rows.heap = heap;
-	order->rows.index = index;
-	order->rows.indexInfo = BuildIndexInfo(index);
-	order->rows.indexInfo->ii_Concurrent = false;	/* any version visible,
-													 * not a snapshot */
-	order->rows.in_use = true;
-	order->from = from;
-	order->to = to;
-	order->cut = cut;
 	order->gives_way = gives_way;
+	order->read = read;
 	if (rencoder_may_begin_subtransaction())
 		error = rencoder_subtransaction(fill_order, order);
 	else

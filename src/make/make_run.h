@@ -19,15 +19,15 @@ typedef enum RencoderMade
  * Makes a base run of the heap pages [from, to), which may be beyond the table's end, or have runs; "from"
  * is at most the frontier (src/README.md, section 7; INV-3).  "cut": rencoder_pending_close(), asked for
  * before the maintainer lock.  "gives_way": to others who wait for a lock on the table, or who want the
- * database.
+ * database.  Meanwhile deltas are made, and where scans come ("read", or they are counted) runs of the tail.
  *
- * Locks: the caller has the maintainer lock, at least RowExclusiveLock on table and index, no content lock.
+ * Locks: the caller has the maintainer lock, at least AccessShareLock on table and index, no content lock.
  * Runs user code of expression indexes: the caller sets the table owner's user id.  Memory:
  * maintenance_work_mem.  WAL: rencoder_catalog_begin(), the run (run_pages.h), rencoder_catalog_publish()
  * and rencoder_catalog_free().  An error gives the run up (rencoder_catalog_lower()).
  */
 extern RencoderMade rencoder_make_run(Relation index, Relation heap, BlockNumber from, BlockNumber to,
-									  uint64 cut, bool gives_way);
+									  uint64 cut, bool gives_way, bool read);
 
 /*
  * Does nobody want the database without sessions?  DROP DATABASE, ALTER DATABASE .. RENAME or SET

@@ -150,18 +150,26 @@ report_written_rows(int64 done)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
 }
 
+/* Others are looked after each time that so many pairs are written. */
+#define PAUSE_PAIRS		4096
+
 /* Writes the tree that was begun, the first pair of which has come.  "codes": of composite keys. */
 static void
 write_row_pairs(RowTrees *trees, RencoderRunSorter *sorter, RencoderRunPair pair,
 				const renc_composite *codes)
 {
+	RencoderReadRows *rows = trees->rows;
+	int64		n = 0;
+
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (n++ % PAUSE_PAIRS == 0 && rows->pause != NULL)
+			rows->pause(rows->pause_arg);
 		rencoder_run_writer_push(trees->writer, pair.key, pair.place, pair.rows);
 		trees->done += pair.rows;
 		if (codes != NULL && renc_composite_is_outside(codes, pair.key))
-			trees->rows->outside += pair.rows;
+			rows->outside += pair.rows;
 		if (trees->report)
 			report_written_rows(trees->done);
 	} while (rencoder_run_sorter_next(sorter, &pair));

@@ -44,8 +44,6 @@ add_uncovered_pages(const RencoderCopies *copies, RencoderCandidates *candidates
 		renc_stretches_add_pages(&candidates->rows, segment->from, segment->to - segment->from);
 		candidates->whole += segment->to - segment->from;
 	}
-	if (copies->nblocks > copies->catalog.frontier)
-		candidates->tail = copies->nblocks - copies->catalog.frontier;
 }
 
 /* What was found so far by a search that is broken off: each row is rechecked. */
@@ -105,7 +103,10 @@ rencoder_candidates_find(Relation index, RencoderQuery *query, Snapshot snapshot
 		renc_stretches_add_all(&candidates->rows, &scan->pending);
 		if (!covered)
 			add_uncovered_pages(copies, candidates);
+		if (copies->nblocks > copies->catalog.frontier)
+			candidates->tail = copies->nblocks - copies->catalog.frontier;
 	}
+	candidates->pending = (int64) rencoder_pending_pages(&copies->catalog.pending);
 	renc_stretches_finish(&candidates->rows);
 	rencoder_run_scan_end(scan);
 }

@@ -17,7 +17,8 @@ typedef struct RencoderCandidates
 	BlockNumber nblocks;		/* of the table */
 	int64		whole;			/* pages that no run covers, or none that the
 								 * snapshot trusts */
-	int64		tail;			/* of these, behind the frontier */
+	int64		tail;			/* behind the frontier */
+	int64		pending;		/* pages of the pending list */
 	int64		index_pages;	/* read, repeats counted */
 } RencoderCandidates;
 

@@ -18,6 +18,7 @@
 #include "scan/plain_scan.h"
 #include "scan/row_fetch.h"
 #include "scan/scan_stats.h"
+#include "worker/growth.h"
 
 typedef struct OwnScan
 {
@@ -392,6 +393,8 @@ void
 rencoderendscan(IndexScanDesc scan)
 {
 	OwnScan    *state = (OwnScan *) scan->opaque;
+	int64		tail = state->found.tail;
+	int64		pending = state->found.pending;
 
 	count_plain_scan(scan);
 	if (state->check != NULL)
@@ -410,4 +413,6 @@ rencoderendscan(IndexScanDesc scan)
 	pfree(state);
 	scan->opaque = NULL;
 	rencoder_scan_stats_write_if_due(scan->indexRelation);
+	if (rencoder_growth_due_by_scan(tail, pending))
+		rencoder_growth_note_scan(scan->indexRelation, tail, pending);
 }

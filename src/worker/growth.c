@@ -1,23 +1,31 @@
 /*
  * growth.c
- *		The inserting session's part in the maintenance of a table that grows.
+ *		The part of sessions that insert, or scan, in the maintenance of a table that grows.
  *
  * A worker does it, if it can be had.  Inserting sessions do it themselves
  * where a worker could not see the rows (temporary tables; tables and indexes
  * that this transaction has created or truncated; when it commits, it asks the
- * worker for what is left of them), and where none can be started.  They do so only
+ * worker for what is left of them), and where none can be started.
+ *
+ * A worker may get too little time, or be busy elsewhere.  So where scans read what it should have seen to,
+ * which they note in shared memory, and HELP_TIMES as much waits as it would let wait, who inserts does
+ * it as if there was none; and a scan itself at its end, if the worker has had the time.  So a query reads
+ * no more than that.  All of them do so only
  *
  *	- under the maintainer lock, if they get it without waiting;
  *	- for plain columns: a function of an expression or predicate that fails
  *	  for another session's row must not fail this session's.
  *
  * All of it is done within a subtransaction, so that no damaged page, full disk or other misfortune on
- * the way fails the INSERT, which has nothing to do with it.
+ * the way fails the statement, which has nothing to do with it.
  */
 #include "worker/growth.h"
 
 #include "access/parallel.h"
+#include "access/table.h"
 #include "access/xact.h"
+#include "access/xlog.h"
+#include "utils/snapmgr.h"
 
 #include "base/options.h"
 #include "base/subtransaction.h"
@@ -40,11 +48,13 @@
 #define INLINE_RUNS				16
 
 /*
- * A session makes a delta itself when so many pages are pending and there is no worker to be
- * had, or many times as many though there is one.
+ * Where scans come, so many pages behind the frontier are worth a run.  Where there is a worker, a session waits
+ * for so many times as much; and a scan for so long since another has read much, which is remembered for READ_MS.
  */
-#define INLINE_PENDING			32
-#define LATE_PENDING			128
+#define READ_PAGES				RENCODER_GROWTH_READ_PAGES
+#define HELP_TIMES				4
+#define LATE_MS					RENCODER_LOOK_MS
+#define READ_MS					5000
 
 /* It merges so many pages of deltas with it. */
 #define INLINE_MERGED			1024
@@ -112,13 +122,35 @@ may_do_it_here(const IndexInfo *indexInfo)
 	return indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL && !IsInParallelMode();
 }
 
-/* A row's look at what is before it. */
+/* Have scans read much of the index lately? */
+static bool
+is_read(Relation index)
+{
+	const RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
+
+	return read != NULL && !TimestampDifferenceExceeds(read->last, GetCurrentTimestamp(), READ_MS);
+}
+
+/* A look at what is before a page, which is complete up to there. */
 typedef struct RowsLook
 {
 	Relation	index;
 	Relation	heap;
 	BlockNumber page;
+	bool		asked;			/* a worker, which is there */
+	bool		read;			/* scans come */
 } RowsLook;
+
+/* What is worth a run. */
+static BlockNumber
+least_pages(const RowsLook *look, BlockNumber frontier)
+{
+	BlockNumber pages = Max(Min(INLINE_PAGES, frontier / INLINE_SHARE), frontier / INLINE_LARGE_SHARE);
+
+	if (look->read)
+		return READ_PAGES * (look->asked ? HELP_TIMES : 1);
+	return Min(Max(pages, RENCODER_WORTH_PAGES), INLINE_MOST);
+}
 
 /* Makes a run, and another in the place of some, if these are many. */
 static void
@@ -126,13 +158,11 @@ make_run_here(void *arg)
 {
 	const RowsLook *look = (const RowsLook *) arg;
 	RencoderCatalog catalog;
-	RencoderDemand demand = {.tries = true};
-	BlockNumber pages;
+	RencoderDemand demand = {.tries = true,.read = look->read};
 
 	rencoder_catalog_copy(look->index, &catalog, NULL, NULL, NULL);
-	pages = Max(Min(INLINE_PAGES, catalog.frontier / INLINE_SHARE), catalog.frontier / INLINE_LARGE_SHARE);
-	pages = Min(Max(pages, RENCODER_WORTH_PAGES), INLINE_MOST);
-	if (look->page < catalog.frontier || look->page - catalog.frontier < pages)
+	if (look->page < catalog.frontier ||
+		look->page - catalog.frontier < least_pages(look, catalog.frontier))
 		return;
 	demand.tail_to = Min(look->page, catalog.frontier + INLINE_MOST);
 	if (rencoder_choose_step(look->index, look->heap, &demand) == RENCODER_MADE_DONE &&
@@ -146,27 +176,39 @@ make_run_here(void *arg)
 void
 rencoder_growth_note(Relation index, Relation heap, const IndexInfo *indexInfo, BlockNumber page)
 {
-	RowsLook	look = {index, heap, page};
+	RowsLook	look = {.index = index,.heap = heap,.page = page};
 
 	/* ii_Concurrent: the second phase of CREATE INDEX CONCURRENTLY. */
 	if (indexInfo->ii_Concurrent || !index->rd_index->indisvalid ||
 		!rencoder_options_autosummarize(index))
 		return;
 	remember_new_index(index);
-	if (!(worker_can_see(index) && rencoder_worker_queue_put(RelationGetRelid(index), false)) &&
-		page % RENCODER_WORTH_PAGES == 0 && may_do_it_here(indexInfo))
+	look.asked = worker_can_see(index) && rencoder_worker_queue_put(RelationGetRelid(index), false);
+	if (page % RENCODER_WORTH_PAGES != 0)
+		return;
+	look.read = is_read(index);
+	if ((!look.asked || look.read) && may_do_it_here(indexInfo))
 		(void) rencoder_best_effort(make_run_here, &look, index, "make a run");
 }
 
 static void
 make_delta_here(void *arg)
 {
-	Relation	index = (Relation) arg;
+	const RowsLook *look = (const RowsLook *) arg;
 
-	if (!rencoder_meta_try_lock_maintainer(index))
+	if (!rencoder_meta_try_lock_maintainer(look->index))
 		return;
-	rencoder_make_delta(index, RENCODER_DELTA_PAGES, INLINE_MERGED, RENCODER_DELTA_BUSY);
-	rencoder_stats_unlock_maintainer(index);
+	rencoder_make_delta(look->index, RENCODER_DELTA_PAGES, INLINE_MERGED,
+						look->read ? RENCODER_DELTA_READ : RENCODER_DELTA_BUSY);
+	rencoder_stats_unlock_maintainer(look->index);
+}
+
+/* Closed pages of the pending list that are worth a delta. */
+static uint64
+least_pending(const RowsLook *look)
+{
+	return (look->asked ? HELP_TIMES : 1) *
+		(look->read ? RENCODER_DELTA_READ_PAGES : RENCODER_DELTA_UNREAD_PAGES);
 }
 
 /*
@@ -177,13 +219,54 @@ make_delta_here(void *arg)
 void
 rencoder_growth_note_pending(Relation index, const IndexInfo *indexInfo, uint64 npages)
 {
-	bool		asked;
+	RowsLook	look = {.index = index};
 
 	if (npages <= RENCODER_DELTA_PAGES || indexInfo->ii_Concurrent)
 		return;
-	asked = index->rd_index->indisvalid && rencoder_options_autosummarize(index) &&
+	look.asked = index->rd_index->indisvalid && rencoder_options_autosummarize(index) &&
 		worker_can_see(index) &&
 		rencoder_worker_queue_put(RelationGetRelid(index), true);
-	if (npages >= (asked ? LATE_PENDING : INLINE_PENDING) && !IsInParallelMode())
-		(void) rencoder_best_effort(make_delta_here, index, index, "make a delta");
+	look.read = is_read(index);
+	if (npages >= least_pending(&look) && !IsInParallelMode())
+		(void) rencoder_best_effort(make_delta_here, &look, index, "make a delta");
+}
+
+/* At the end of a scan there may be no active snapshot, which INV-9 relies on. */
+static void
+help_scan(void *arg)
+{
+	RowsLook   *look = (RowsLook *) arg;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	make_delta_here(look);
+	look->heap = table_open(look->index->rd_index->indrelid, NoLock);
+	look->page = RelationGetNumberOfBlocks(look->heap);
+	if (rencoder_options_autosummarize(look->index) &&
+		RelationGetIndexExpressions(look->index) == NIL && RelationGetIndexPredicate(look->index) == NIL)
+		make_run_here(look);
+	table_close(look->heap, NoLock);
+	PopActiveSnapshot();
+}
+
+void
+rencoder_growth_note_scan(Relation index, int64 tail, int64 pending)
+{
+	RowsLook	look = {.index = index,.asked = true,.read = true};
+	RencoderMuchRead *read;
+	TimestampTz now;
+
+	if (RecoveryInProgress() || XactReadOnly || IsInParallelMode() || !index->rd_index->indisvalid)
+		return;
+	now = GetCurrentTimestamp();
+	read = rencoder_worker_queue_read(RelationGetRelid(index));
+	if (read != NULL && TimestampDifferenceExceeds(read->last, now, READ_MS))
+		read->since = now;
+	if (read != NULL)
+		read->last = now;
+	if (tail < HELP_TIMES * READ_PAGES && pending <= HELP_TIMES * RENCODER_DELTA_READ_PAGES)
+		return;
+	if (!rencoder_options_autosummarize(index) || !worker_can_see(index) ||
+		!rencoder_worker_queue_put(RelationGetRelid(index), true) || read == NULL ||
+		TimestampDifferenceExceeds(read->since, now, LATE_MS))
+		(void) rencoder_best_effort(help_scan, &look, index, "make a run");
 }

@@ -1,6 +1,6 @@
 /*
  * growth.h
- *		The inserting session's part in the maintenance of a table that grows.
+ *		The part of sessions that insert, or scan, in the maintenance of a table that grows.
  */
 #ifndef RENCODER_GROWTH_H
 #define RENCODER_GROWTH_H
@@ -9,6 +9,8 @@
 
 #include "nodes/execnodes.h"
 #include "storage/itemptr.h"
+
+#include "make/make_delta.h"
 
 /*
  * Is the worker to be told that a row was put at "tid"?  The first row of a page tells, and the first of the
@@ -40,5 +42,21 @@ extern void rencoder_growth_note(Relation index, Relation heap, const IndexInfo 
  * Errors and locks likewise.
  */
 extern void rencoder_growth_note_pending(Relation index, const IndexInfo *indexInfo, uint64 npages);
+
+/*
+ * At the end of a scan, which has read so many pages behind the frontier, or of the pending list, that somebody
+ * should see to them: asks the worker, or does it.  Errors and locks likewise; the caller has table and index
+ * locked as scans do.
+ */
+extern void rencoder_growth_note_scan(Relation index, int64 tail, int64 pending);
+
+/* So many are worth a run while scans come. */
+#define RENCODER_GROWTH_READ_PAGES	8
+
+static inline bool
+rencoder_growth_due_by_scan(int64 tail, int64 pending)
+{
+	return tail >= RENCODER_GROWTH_READ_PAGES || pending > RENCODER_DELTA_READ_PAGES;
+}
 
 #endif							/* RENCODER_GROWTH_H */

@@ -15,7 +15,7 @@
 #include "base/options.h"
 
 /* The name ends with the version of the structure. */
-#define SHARED_NAME		"rencoder requests 9"
+#define SHARED_NAME		"rencoder requests 10"
 #define TRANCHE_NAME	"rencoder_requests"
 
 /* Databases with requests at the same time. */
@@ -32,6 +32,9 @@
  * come: the server could not fork.
  */
 #define START_TIMEOUT_MS	10000
+
+/* Of so many indexes, or more that share a place, it is known that scans read much. */
+#define READ_PLACES		64
 
 /* How often a new worker looks whether the one that makes room for it has ended. */
 #define WAIT_FOR_PLACE_MS	10
@@ -57,6 +60,7 @@ typedef struct QueuedJob
 typedef struct SharedRequests
 {
 	LWLock		lock;
+	RencoderMuchRead read[READ_PLACES];
 	DatabaseEntry entry[MAX_DATABASES];
 	int			nqueued;
 	QueuedJob	queued[MAX_JOBS];
@@ -393,6 +397,12 @@ rencoder_worker_queue_tell_tail_read(Oid index)
 	LWLockRelease(&shared->lock);
 	if (latch != NULL)
 		SetLatch(latch);
+}
+
+RencoderMuchRead *
+rencoder_worker_queue_read(Oid index)
+{
+	return rencoder_worker_queue_prepare() ? &shared->read[(index ^ MyDatabaseId) % READ_PLACES] : NULL;
 }
 
 /*

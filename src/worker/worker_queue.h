@@ -63,6 +63,16 @@ typedef struct RencoderJob
 	TimestampTz renewed_at;		/* when pages might have been read again last */
 } RencoderJob;
 
+/*
+ * When scans have read more of an index than they should have to.  It is no more than a hint: no lock, zero at
+ * first, and several indexes may have the same.
+ */
+typedef struct RencoderMuchRead
+{
+	TimestampTz since;
+	TimestampTz last;
+} RencoderMuchRead;
+
 /* A request for an index. */
 extern RencoderJob rencoder_job_create(Oid index, bool urgent);
 
@@ -98,6 +108,9 @@ extern bool rencoder_worker_queue_attach(Oid database);
  * soon; nobody is asked for.  Errors as of rencoder_worker_queue_prepare().
  */
 extern void rencoder_worker_queue_tell_tail_read(Oid index);
+
+/* NULL: there is no shared memory to be had.  Errors likewise. */
+extern RencoderMuchRead *rencoder_worker_queue_read(Oid index);
 
 /*
  * Worker: takes the oldest job; false if there is none.  Its index is InvalidOid if all indexes are to
