@@ -104,8 +104,17 @@ load() { # NAME
     report "$1"
 }
 
+# A worker comes and goes.
+renice_worker() {
+    while sleep 0.2; do
+        for pid in $(value "pid FROM pg_stat_activity WHERE backend_type = 'rencoder worker'"); do
+            renice -n 19 -p "$pid" >/dev/null || true
+        done
+    done
+}
+
 main() {
-    local computing
+    local computing renicing
     bench_machine
     echo "$ROWS rows, $QUERIES queries, seed $SEED."
     ((QUERIES >= 200)) || die 'a 95th percentile wants 200 queries'
@@ -113,6 +122,10 @@ main() {
     pgbench -n -c 20 -j 2 -T 7200 -f "$WORK/compute.pgbench" postgres >"$WORK/log/compute" 2>&1 & computing=$!
     load 'COPY, worker starved'
     updates 'updates, worker starved'
+    renice_worker & renicing=$!
+    load 'COPY, worker niced'
+    updates 'updates, worker niced'
+    kill "$renicing"
     bench_sql -q -c "LOAD 'rencoder'" -c 'ALTER SYSTEM SET rencoder.max_workers = 0' -c 'SELECT pg_reload_conf()' -o /dev/null
     load 'COPY, no worker'
     updates 'updates, no worker'

@@ -26,7 +26,7 @@
 #define PIECE	64
 
 /* So many behind the frontier become a run meanwhile, where scans read them. */
-#define MEANWHILE	32
+#define MEANWHILE	16
 
 static void
 load_newest_coders(RencoderReadRows *rows)

@@ -52,7 +52,7 @@
  * for so many times as much; and a scan for so long since another has read much, which is remembered for READ_MS.
  */
 #define READ_PAGES				RENCODER_GROWTH_READ_PAGES
-#define HELP_TIMES				4
+#define HELP_TIMES				2
 #define LATE_MS					RENCODER_LOOK_MS
 #define READ_MS					5000
 
