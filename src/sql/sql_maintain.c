@@ -11,9 +11,11 @@
 #include "utils/lsyscache.h"
 
 #include "base/options.h"
+#include "make/shrink.h"
 #include "store/hint_pages.h"
 #include "store/open_index.h"
 #include "table/coder_columns.h"
+#include "worker/worker_queue.h"
 
 PG_FUNCTION_INFO_V1(rencoder_maintain_index);
 PG_FUNCTION_INFO_V1(rencoder_sql_compact);
@@ -52,6 +54,18 @@ get_frontier(Relation index)
 }
 
 /*
+ * Asks the worker to cut off the end of the file, as VACUUM does.  The caller's transaction may have cursors of the
+ * index, and on a standby it would have the lock until it ends.
+ */
+static void
+ask_to_shrink(Relation index)
+{
+	if (rencoder_options_autosummarize(index) && !RelationUsesLocalBuffers(index) &&
+		rencoder_shrink_is_due(index))
+		(void) rencoder_worker_queue_put(RelationGetRelid(index), false);
+}
+
+/*
  * rencoder_maintain_index(index regclass) returns bigint
  *
  * What VACUUM does for the index: makes a run of the pages behind the frontier, the partial last one
@@ -71,6 +85,7 @@ rencoder_maintain_index(PG_FUNCTION_ARGS)
 		rencoder_choose_in_vacuum(target.index, target.heap, false);
 		rencoder_hints_make_pages(target.index, RelationGetNumberOfBlocks(target.heap));
 		after = get_frontier(target.index);
+		ask_to_shrink(target.index);
 	}
 	rencoder_open_index_close(&target);
 	PG_RETURN_INT64(after > before ? after - before : 0);
@@ -109,6 +124,7 @@ rencoder_sql_compact(PG_FUNCTION_ARGS)
 			if (rencoder_choose_pages(target.index, target.heap, (BlockNumber) from, (BlockNumber) to))
 				n = to - from;
 		}
+		ask_to_shrink(target.index);
 	}
 	rencoder_open_index_close(&target);
 	PG_RETURN_INT64(n);

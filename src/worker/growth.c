@@ -52,7 +52,7 @@
  * for so many times as much; and a scan for so long since another has read much, which is remembered for READ_MS.
  */
 #define READ_PAGES				RENCODER_GROWTH_READ_PAGES
-#define HELP_TIMES				2
+#define HELP_TIMES				4
 #define LATE_MS					RENCODER_LOOK_MS
 #define READ_MS					5000
 
@@ -122,9 +122,8 @@ may_do_it_here(const IndexInfo *indexInfo)
 	return indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL && !IsInParallelMode();
 }
 
-/* Have scans read much of the index lately? */
-static bool
-is_read(Relation index)
+bool
+rencoder_growth_is_read(Relation index)
 {
 	const RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
 
@@ -186,7 +185,7 @@ rencoder_growth_note(Relation index, Relation heap, const IndexInfo *indexInfo, 
 	look.asked = worker_can_see(index) && rencoder_worker_queue_put(RelationGetRelid(index), false);
 	if (page % RENCODER_WORTH_PAGES != 0)
 		return;
-	look.read = is_read(index);
+	look.read = rencoder_growth_is_read(index);
 	if ((!look.asked || look.read) && may_do_it_here(indexInfo))
 		(void) rencoder_best_effort(make_run_here, &look, index, "make a run");
 }
@@ -226,7 +225,7 @@ rencoder_growth_note_pending(Relation index, const IndexInfo *indexInfo, uint64 
 	look.asked = index->rd_index->indisvalid && rencoder_options_autosummarize(index) &&
 		worker_can_see(index) &&
 		rencoder_worker_queue_put(RelationGetRelid(index), true);
-	look.read = is_read(index);
+	look.read = rencoder_growth_is_read(index);
 	if (npages >= least_pending(&look) && !IsInParallelMode())
 		(void) rencoder_best_effort(make_delta_here, &look, index, "make a delta");
 }

@@ -50,8 +50,11 @@ extern void rencoder_growth_note_pending(Relation index, const IndexInfo *indexI
  */
 extern void rencoder_growth_note_scan(Relation index, int64 tail, int64 pending);
 
+/* Have scans read much of what waits in the last seconds?  Errors: lack of memory. */
+extern bool rencoder_growth_is_read(Relation index);
+
 /* So many are worth a run while scans come. */
-#define RENCODER_GROWTH_READ_PAGES	8
+#define RENCODER_GROWTH_READ_PAGES	4
 
 static inline bool
 rencoder_growth_due_by_scan(int64 tail, int64 pending)

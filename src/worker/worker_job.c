@@ -18,6 +18,7 @@
 #include "make/make_delta.h"
 #include "store/pending.h"
 #include "store/stats_page.h"
+#include "worker/growth.h"
 
 /* Pages behind the frontier that are worth a run: if scans have read so many, if none come, and at most. */
 #define READ_PAID		0.5
@@ -114,6 +115,7 @@ look_at_scans(RencoderJob *job, Relation index, BlockNumber nblocks)
 		job->scan_rate = Max(scans * (double) RENCODER_LOOK_MS / Max(Min(ms, COUNTS_MS), RENCODER_LOOK_MS),
 							 job->scan_rate > 0 ? 0 : FIRST_RATE);
 		job->scans_at = now;
+		job->scanned |= job->counted;
 	}
 	else if (TimestampDifferenceExceeds(job->scans_at, now, COUNTS_MS))
 		job->scan_rate = 0;
@@ -197,7 +199,12 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	demand.read = job->scan_rate > 0;
 	if (demand.read)
 		job->pause_ms = READ_LOOK_MS;
-	shorten_pending(index, demand.read);
+
+	/*
+	 * Scans from before this job say nothing of the list: one that finds it
+	 * long notes that.
+	 */
+	shorten_pending(index, (demand.read && job->scanned) || rencoder_growth_is_read(index));
 	demand.tail_to = tail_to_make(job, heap, &catalog, nblocks, demand.quiet);
 	demand.renew = demand.quiet ||
 		TimestampDifferenceExceeds(job->renewed_at, GetCurrentTimestamp(), RENEW_MS);

@@ -54,6 +54,7 @@ typedef struct RencoderJob
 	TimestampTz tail_since;		/* when a tail was first seen that waits; 0:
 								 * none does */
 	bool		counted;		/* were counts of scans found before? */
+	bool		scanned;		/* have others come since? */
 	int64		scans;			/* that were counted at the last look */
 	TimestampTz scans_at;		/* when others were counted last */
 	double		scan_rate;		/* by RENCODER_LOOK_MS; 0: none come */

@@ -125,4 +125,18 @@ ok( $primary->poll_query_until('postgres',
 verify($primary, 'worker');
 wait_for_standby($primary, $standby);
 verify($standby, 'standby after the worker');
+
+# Nor does rencoder_compact() do it; no row has come that anybody would have asked for.
+query('SELECT fill(300001, 360000)');
+query('VACUUM t');
+ok($primary->poll_query_until('postgres',
+		q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'rencoder worker'}),
+	'the worker ends');
+$long = pages($primary);
+query('DELETE FROM t WHERE id > 300000 AND id % 20 <> 4');
+query(q{SELECT rencoder_compact('t_v', 0, pg_relation_size('t') / 8192)}) foreach 1 .. 2;
+ok( $primary->poll_query_until('postgres',
+		"SELECT pg_relation_size('t_v') / 8192 < 0.8 * $long"),
+	'it asks the worker');
+verify($primary, 'compacted');
 done_testing();
