@@ -45,11 +45,14 @@ rencoder_choose_is_worth(Relation index, BlockNumber nblocks)
 
 /* ---- Choosing ---- */
 
-/* Are there so many entries in deltas that some pages may be worth reading again? */
+/* Are there so many entries, in deltas and on closed pages, that some pages may be worth reading again? */
 static bool
 many_are_late(const RencoderLook *look)
 {
-	return rencoder_look_delta_rows(look) *
+	double		closed = Max((double) rencoder_pending_pages(&look->catalog.pending) - 1, 0) *
+		(RENCODER_PAYLOAD_SIZE / rencoder_pending_entry_size(rencoder_key_columns(look->index)));
+
+	return (rencoder_look_delta_rows(look) + closed) *
 		(rencoder_look_piece_pages(look) < look->end ? LATE_OF_LARGE : LATE_PART) >
 		rencoder_look_base_rows(look);
 }

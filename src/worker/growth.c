@@ -56,6 +56,9 @@
 #define LATE_MS					RENCODER_LOOK_MS
 #define READ_MS					5000
 
+/* While scans come a session makes no more runs than the worker, so that a load is not much slower. */
+#define HELP_MS					RENCODER_READ_LOOK_MS
+
 /* It merges so many pages of deltas with it. */
 #define INLINE_MERGED			1024
 
@@ -175,6 +178,7 @@ make_run_here(void *arg)
 void
 rencoder_growth_note(Relation index, Relation heap, const IndexInfo *indexInfo, BlockNumber page)
 {
+	static TimestampTz helped = 0;
 	RowsLook	look = {.index = index,.heap = heap,.page = page};
 
 	/* ii_Concurrent: the second phase of CREATE INDEX CONCURRENTLY. */
@@ -183,11 +187,14 @@ rencoder_growth_note(Relation index, Relation heap, const IndexInfo *indexInfo, 
 		return;
 	remember_new_index(index);
 	look.asked = worker_can_see(index) && rencoder_worker_queue_put(RelationGetRelid(index), false);
-	if (page % RENCODER_WORTH_PAGES != 0)
+	if (page % RENCODER_WORTH_PAGES != 0 || !may_do_it_here(indexInfo))
 		return;
 	look.read = rencoder_growth_is_read(index);
-	if ((!look.asked || look.read) && may_do_it_here(indexInfo))
-		(void) rencoder_best_effort(make_run_here, &look, index, "make a run");
+	if (look.read ? !TimestampDifferenceExceeds(helped, GetCurrentTimestamp(), HELP_MS) : look.asked)
+		return;
+	(void) rencoder_best_effort(make_run_here, &look, index, "make a run");
+	if (look.read)
+		helped = GetCurrentTimestamp();
 }
 
 static void

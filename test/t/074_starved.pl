@@ -75,9 +75,17 @@ sub write_rows
 	my ($tab, $n) = @_;
 
 	$round++;
+
+	# A session makes a run each 28 ms at most.
 	return $writer->query_safe($tab eq 't'
-		? "INSERT INTO t SELECT i, hashint8extended(i, $seed + $round), repeat('x', 180)
-			FROM generate_series(1, $n) i"
+		? "DO \$\$
+			BEGIN
+				FOR part IN 1 .. 10 LOOP
+					INSERT INTO t SELECT i, hashint8extended(i, $seed + $round), repeat('x', 180)
+					FROM generate_series($n / 10 * (part - 1) + 1, $n / 10 * part) i;
+					PERFORM pg_sleep(0.03);
+				END LOOP;
+			END \$\$"
 		: "UPDATE u SET v = hashint8extended(id, $seed + $round)
 			WHERE id BETWEEN 5000 * ($round % 40) AND 5000 * ($round % 40) + $n");
 }
