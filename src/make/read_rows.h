@@ -24,8 +24,8 @@ typedef struct RencoderReadRows
 	renc_places places;			/* how rows are named */
 	pg_atomic_uint64 *counter;	/* pages that were read are added to it; may
 								 * be NULL */
-	void		(*pause) (void *arg);	/* now and then while trees are written;
-										 * may be NULL */
+	void		(*pause) (void *arg);	/* now and then while trees are
+										 * written; may be NULL */
 	void	   *pause_arg;
 
 	/* What was read. */

@@ -125,10 +125,18 @@ may_do_it_here(const IndexInfo *indexInfo)
 	return indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL && !IsInParallelMode();
 }
 
+/* Likewise, for a scan. */
+static bool
+may_make_run(Relation index)
+{
+	return rencoder_options_autosummarize(index) && RelationGetIndexExpressions(index) == NIL &&
+		RelationGetIndexPredicate(index) == NIL;
+}
+
 bool
 rencoder_growth_is_read(Relation index)
 {
-	const RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
+	const		RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
 
 	return read != NULL && !TimestampDifferenceExceeds(read->last, GetCurrentTimestamp(), READ_MS);
 }
@@ -247,32 +255,41 @@ help_scan(void *arg)
 	make_delta_here(look);
 	look->heap = table_open(look->index->rd_index->indrelid, NoLock);
 	look->page = RelationGetNumberOfBlocks(look->heap);
-	if (rencoder_options_autosummarize(look->index) &&
-		RelationGetIndexExpressions(look->index) == NIL && RelationGetIndexPredicate(look->index) == NIL)
+	if (may_make_run(look->index))
 		make_run_here(look);
 	table_close(look->heap, NoLock);
 	PopActiveSnapshot();
+}
+
+/* Notes that scans read much of the index; have they for so long that a worker should have come? */
+static bool
+note_read(Relation index)
+{
+	RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (read == NULL)
+		return true;
+	if (TimestampDifferenceExceeds(read->last, now, READ_MS))
+		read->since = now;
+	read->last = now;
+	return TimestampDifferenceExceeds(read->since, now, LATE_MS);
 }
 
 void
 rencoder_growth_note_scan(Relation index, int64 tail, int64 pending)
 {
 	RowsLook	look = {.index = index,.asked = true,.read = true};
-	RencoderMuchRead *read;
-	TimestampTz now;
+	bool		late;
 
-	if (RecoveryInProgress() || XactReadOnly || IsInParallelMode() || !index->rd_index->indisvalid)
+	if (RecoveryInProgress())
 		return;
-	now = GetCurrentTimestamp();
-	read = rencoder_worker_queue_read(RelationGetRelid(index));
-	if (read != NULL && TimestampDifferenceExceeds(read->last, now, READ_MS))
-		read->since = now;
-	if (read != NULL)
-		read->last = now;
-	if (tail < HELP_TIMES * READ_PAGES && pending <= HELP_TIMES * RENCODER_DELTA_READ_PAGES)
+	late = note_read(index);
+	if (XactReadOnly || IsInParallelMode() || !index->rd_index->indisvalid ||
+		((tail < HELP_TIMES * READ_PAGES || !may_make_run(index)) &&
+		 pending <= HELP_TIMES * RENCODER_DELTA_READ_PAGES))
 		return;
-	if (!rencoder_options_autosummarize(index) || !worker_can_see(index) ||
-		!rencoder_worker_queue_put(RelationGetRelid(index), true) || read == NULL ||
-		TimestampDifferenceExceeds(read->since, now, LATE_MS))
+	if (late || !rencoder_options_autosummarize(index) || !worker_can_see(index) ||
+		!rencoder_worker_queue_put(RelationGetRelid(index), true))
 		(void) rencoder_best_effort(help_scan, &look, index, "make a run");
 }

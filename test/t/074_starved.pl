@@ -24,19 +24,21 @@ my $seed = rnd(1_000_000);
 $node->safe_psql('postgres', qq{
 	CREATE TABLE t (id int, v int8, filler text);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
-	INSERT INTO t SELECT i, hashint8extended(i, $seed), repeat('x', 180) FROM generate_series(1, 20000) i;
+	INSERT INTO t SELECT i, hashint8extended(i, $seed), repeat('x', 180)
+		FROM generate_series(1, 20000) i;
 	CREATE INDEX t_v ON t USING rencoder (v);
 	CREATE TABLE u (id int, v int8) WITH (fillfactor = 40);
 	INSERT INTO u SELECT i, hashint8extended(i, $seed) FROM generate_series(1, 200000) i;
 	CREATE INDEX u_v ON u USING rencoder (v);
-	CREATE FUNCTION pages(tab text, key int8, OUT index_pages int, OUT heap_pages int) LANGUAGE plpgsql AS \$\$
+	CREATE FUNCTION pages(tab text, key int8, OUT index_pages int, OUT heap_pages int)
+	LANGUAGE plpgsql AS \$\$
 	DECLARE
 		plan jsonb;
 	BEGIN
 		SET LOCAL enable_seqscan = off;
 		SET LOCAL enable_indexscan = off;
-		EXECUTE format('EXPLAIN (FORMAT json, ANALYZE, BUFFERS, TIMING off) SELECT * FROM %I WHERE v = %s',
-			tab, key) INTO plan;
+		EXECUTE format('EXPLAIN (FORMAT json, ANALYZE, BUFFERS, TIMING off)
+			SELECT * FROM %I WHERE v = %s', tab, key) INTO plan;
 		plan := plan -> 0 -> 'Plan';
 		index_pages := (plan -> 'Plans' -> 0 ->> 'Shared Hit Blocks')::int
 			+ (plan -> 'Plans' -> 0 ->> 'Shared Read Blocks')::int;
@@ -128,8 +130,8 @@ foreach my $case ([ 't', $MOST_TAIL, 2000 ], [ 'u', $MOST_PENDING, 4000 ])
 	cmp_ok($index_pages, '<=', 40, "$tab: pages of the index");
 	cmp_ok($heap_pages, '<=', 40, "$tab: pages of the table");
 }
-is($node->safe_psql('postgres', "SELECT count(*) FROM rencoder_runs('u_v') WHERE kind = 'delta'") > 0,
-	1, 'there are deltas');
+cmp_ok($node->safe_psql('postgres', q{SELECT count(*) FROM rencoder_runs('u_v')
+	WHERE kind = 'delta'}), '>', 0, 'there are deltas');
 
 # A transaction that must not write does not help.
 my $patience = time() + $PostgreSQL::Test::Utils::timeout_default;
@@ -165,8 +167,8 @@ $node->safe_psql('postgres', q{
 	END $$;
 	CREATE TABLE w (id int, v int8, filler text);
 	ALTER TABLE w ALTER filler SET STORAGE plain;
-	INSERT INTO w SELECT i, CASE i WHEN 3001 THEN -1 ELSE hashint8extended(i, 0) END, repeat('x', 180)
-		FROM generate_series(1, 40000) i;
+	INSERT INTO w SELECT i, CASE i WHEN 3001 THEN -1 ELSE hashint8extended(i, 0) END,
+		repeat('x', 180) FROM generate_series(1, 40000) i;
 	CREATE INDEX w_v ON w USING rencoder (f(v)) WITH (autosummarize = off);
 	DELETE FROM w WHERE id % 2 = 0;
 	VACUUM (INDEX_CLEANUP off) w});
@@ -184,13 +186,14 @@ $node->safe_psql('postgres', join(';', 'SET enable_seqscan = off',
 $stopper->query_safe('SELECT pg_advisory_unlock(1)');
 $stopper->quit;
 finish_sql($compact, 'rencoder_compact');
-cmp_ok($node->safe_psql('postgres', q{SELECT unindexed FROM rencoder_candidates('w_v', 0::int8, 0::int8)}),
-	'<=', $MOST_TAIL, 'the tail has a run');
+cmp_ok($node->safe_psql('postgres', $WAITING{t} =~ s/t_v/w_v/r), '<=', $MOST_TAIL,
+	'the tail has a run');
 is($node->safe_psql('postgres', q{SELECT count(DISTINCT run) FROM rencoder_runs('w_v')
 	WHERE kind = 'base'}), 2, 'of its own');
 $node->safe_psql('postgres', "SELECT rencoder_index_check('w_v', true)");
 compare_many_with_seqscan($node, 'postgres', [ map {
-		"SELECT id FROM w WHERE f(v) = hashint8extended($_, " . $_ % 2 . ')' } 2991 .. 3010, 29999, 30000 ],
+		"SELECT id FROM w WHERE f(v) = hashint8extended($_, " . $_ % 2 . ')'
+	} 2991 .. 3010, 29999, 30000 ],
 	'rows that came before and while a base run was made');
 
 $node->stop;
