@@ -14,7 +14,7 @@ my $node = new_node('main');
 # The base run is so large that it is not renewed for the keys of deltas.
 $node->safe_psql('postgres', q{
 	CREATE TABLE t (id int, v int8) WITH (fillfactor = 45, autovacuum_enabled = off);
-	INSERT INTO t SELECT i, hashint8extended(i, 0) FROM generate_series(1, 500000) i;
+	INSERT INTO t SELECT i, hashint8extended(i, 0) FROM generate_series(1, 600000) i;
 	CREATE INDEX t_v ON t USING rencoder (v) WITH (storage = run, bits_per_key = 60)});
 
 # Updates of "n" rows.
