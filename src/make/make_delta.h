@@ -8,13 +8,13 @@
 #include "store/catalog.h"
 
 /* Closed pages of the pending list that are worth a delta. */
-#define RENCODER_DELTA_PAGES	8
-#define RENCODER_DELTA_READ_PAGES	3	/* while scans read them */
+#define RENCODER_DELTA_PAGES	8	/* or while few read them */
+#define RENCODER_DELTA_READ_PAGES	3	/* while many scans read them */
 #define RENCODER_DELTA_UNREAD_PAGES	32	/* while none do */
 
 /*
  * So many times as large as what is new may be a delta that a new one takes in: while rows come and no scans do,
- * or the session that inserts makes it, while scans come, too, and when no rows do.
+ * or few, or a session that inserts makes it, while many scans come, and when no rows do.
  */
 #define RENCODER_DELTA_UNREAD	0.34
 #define RENCODER_DELTA_BUSY		1

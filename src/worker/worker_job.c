@@ -34,6 +34,9 @@
 /* Of scans that come after a pause it is not known yet how often they do: so often, by RENCODER_LOOK_MS. */
 #define FIRST_RATE		1
 
+/* So many, by RENCODER_LOOK_MS, are worth writing deltas again and again. */
+#define MANY_SCANS		1
+
 /* How long they wait at most for as many as LOADED_PAGES, where a table grows by UNREAD_PAGES in a second. */
 #define WAIT_MS			2000
 
@@ -158,16 +161,31 @@ tail_to_make(RencoderJob *job, Relation heap, const RencoderCatalog *catalog, Bl
 	return end;
 }
 
-/* A delta of the pending list, if that is long enough; sooner if scans read it. */
+/*
+ * A delta of the pending list, if that is long enough: the sooner, and merged with the more of the older ones, the
+ * more scans read it.  Scans from before this job say nothing; one that finds the list long notes that.
+ */
 static void
-shorten_pending(Relation index, bool read)
+shorten_pending(const RencoderJob *job, Relation index)
 {
-	uint64		least = read ? RENCODER_DELTA_READ_PAGES : RENCODER_DELTA_UNREAD_PAGES;
+	double		rate = job->scanned ? job->scan_rate : 0;
+	uint64		least = RENCODER_DELTA_UNREAD_PAGES;
+	double		factor = RENCODER_DELTA_UNREAD;
 
+	if (rate >= MANY_SCANS)
+	{
+		least = RENCODER_DELTA_READ_PAGES;
+		factor = RENCODER_DELTA_READ;
+	}
+	else if (rate > 0 || rencoder_growth_is_read(index))
+	{
+		least = RENCODER_DELTA_PAGES;
+		factor = RENCODER_DELTA_BUSY;
+	}
 	if (!rencoder_pending_has_closed(index, least))
 		return;
 	rencoder_meta_lock_maintainer(index);
-	rencoder_make_delta(index, least, PG_UINT32_MAX, read ? RENCODER_DELTA_READ : RENCODER_DELTA_UNREAD);
+	rencoder_make_delta(index, least, PG_UINT32_MAX, factor);
 	rencoder_stats_unlock_maintainer(index);
 }
 
@@ -196,12 +214,7 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	demand.read = job->scan_rate > 0;
 	if (demand.read)
 		job->pause_ms = RENCODER_READ_LOOK_MS;
-
-	/*
-	 * Scans from before this job say nothing of the list: one that finds it
-	 * long notes that.
-	 */
-	shorten_pending(index, (demand.read && job->scanned) || rencoder_growth_is_read(index));
+	shorten_pending(job, index);
 	demand.tail_to = tail_to_make(job, heap, &catalog, nblocks, demand.quiet);
 	demand.renew = demand.quiet ||
 		TimestampDifferenceExceeds(job->renewed_at, GetCurrentTimestamp(), RENEW_MS);
