@@ -425,8 +425,7 @@ make_column_key_if_there(void *arg, const RencoderKeyFunction *function, int col
 						 const RencoderCoder *coder, uint64 *key)
 {
 	const CollectedRow *row = (const CollectedRow *) arg;
-	bool		no_dead_toast = row->collector->no_dead_toast ||
-		(MyProc->statusFlags & PROC_IN_VACUUM) != 0;
+	bool		no_dead_toast = (MyProc->statusFlags & PROC_IN_VACUUM) != 0;
 	Value		v = {row->index, col, value, coder, NULL, NULL, 0, false};
 
 	if (!row->alive && no_dead_toast && column_is_toasted(&v))

@@ -72,7 +72,6 @@ typedef struct RencoderCollector
 {
 	int			natts;
 	bool		in_use;			/* others may change the table meanwhile */
-	bool		no_dead_toast;	/* do not fetch values of dead rows from TOAST */
 	RencoderKeySink sink;		/* the creator's to set, like what is above */
 	void	   *sink_arg;
 	MemoryContext row_context;	/* reset with each row */
