@@ -136,7 +136,7 @@ may_make_run(Relation index)
 bool
 rencoder_growth_is_read(Relation index)
 {
-	const		RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
+	const RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
 
 	return read != NULL && !TimestampDifferenceExceeds(read->last, GetCurrentTimestamp(), READ_MS);
 }

@@ -73,7 +73,7 @@ typedef struct RencoderMuchRead
 {
 	TimestampTz since;
 	TimestampTz last;
-}			RencoderMuchRead;
+} RencoderMuchRead;
 
 /* A request for an index. */
 extern RencoderJob rencoder_job_create(Oid index, bool urgent);
@@ -112,7 +112,7 @@ extern bool rencoder_worker_queue_attach(Oid database);
 extern void rencoder_worker_queue_tell_tail_read(Oid index);
 
 /* NULL: there is no shared memory to be had.  Errors likewise. */
-extern RencoderMuchRead * rencoder_worker_queue_read(Oid index);
+extern RencoderMuchRead *rencoder_worker_queue_read(Oid index);
 
 /*
  * Worker: takes the oldest job; false if there is none.  Its index is InvalidOid if all indexes are to
