@@ -56,8 +56,8 @@
 #define LATE_MS					RENCODER_LOOK_MS
 #define READ_MS					5000
 
-/* While scans come a session makes no more runs than the worker, so that a load is not much slower. */
-#define HELP_MS					RENCODER_READ_LOOK_MS
+/* While scans come a session makes a run so often at most, so that a load is not much slower. */
+#define HELP_MS					10
 
 /* It merges so many pages of deltas with it. */
 #define INLINE_MERGED			1024

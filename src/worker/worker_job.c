@@ -25,6 +25,9 @@
 #define UNREAD_PAGES	256
 #define LOADED_PAGES	4096
 
+/* Where scans come, the tail is looked at so often. */
+#define READ_LOOK_MS	28
+
 /*
  * Where scans come, and in RENCODER_LOOK_MS so many pages, a run ends with the last page that has a row, though
  * others that come to it are entries: else each scan reads it.  Where fewer come, most rows would be entries.
@@ -151,7 +154,7 @@ tail_to_make(RencoderJob *job, Relation heap, const RencoderCatalog *catalog, Bl
 		return waiting == 0 ? 0 : end;
 	if (job->scan_rate > 0)
 	{
-		job->paid += job->scan_rate * waiting * RENCODER_READ_LOOK_MS / RENCODER_LOOK_MS;
+		job->paid += job->scan_rate * waiting * READ_LOOK_MS / RENCODER_LOOK_MS;
 		return job->paid >= READ_PAID ? end : 0;
 	}
 	if (waiting < UNREAD_PAGES ||
@@ -213,7 +216,7 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	look_at_scans(job, index, nblocks);
 	demand.read = job->scan_rate > 0;
 	if (demand.read)
-		job->pause_ms = RENCODER_READ_LOOK_MS;
+		job->pause_ms = READ_LOOK_MS;
 	shorten_pending(job, index);
 	demand.tail_to = tail_to_make(job, heap, &catalog, nblocks, demand.quiet);
 	demand.renew = demand.quiet ||

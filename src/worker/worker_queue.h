@@ -24,7 +24,6 @@
 
 /* So often the worker looks around, at least; and so often at one index, at most. */
 #define RENCODER_LOOK_MS		100
-#define RENCODER_READ_LOOK_MS	28	/* at an index that scans come to */
 #define RENCODER_LEAST_LOOK_MS	5
 
 /*

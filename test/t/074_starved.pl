@@ -78,7 +78,7 @@ sub write_rows
 
 	$round++;
 
-	# A session makes a run each 28 ms at most.
+	# A session makes a run each 10 ms at most.
 	return $writer->query_safe($tab eq 't'
 		? "DO \$\$
 			BEGIN
