@@ -26,15 +26,13 @@
  * has room in half of the queue.
  */
 #define MAX_JOBS		128
+#define READ_PLACES		64		/* indexes may share one */
 
 /*
  * A worker that has not reported this long after it was asked for will not
  * come: the server could not fork.
  */
 #define START_TIMEOUT_MS	10000
-
-/* Of so many indexes, or more that share a place, it is known that scans read much. */
-#define READ_PLACES		64
 
 /* How often a new worker looks whether the one that makes room for it has ended. */
 #define WAIT_FOR_PLACE_MS	10
@@ -148,8 +146,7 @@ static bool
 is_coming(const DatabaseEntry *entry)
 {
 	return OidIsValid(entry->database) && entry->pid == 0 && entry->asked != 0 &&
-		!TimestampDifferenceExceeds(entry->asked, GetCurrentTimestamp(),
-									START_TIMEOUT_MS);
+		!TimestampDifferenceExceeds(entry->asked, GetCurrentTimestamp(), START_TIMEOUT_MS);
 }
 
 /* Does a database wait for a worker that nobody has asked for? */
@@ -295,8 +292,7 @@ start_queued_worker(Oid database)
 	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
 	worker.bgw_restart_time = BGW_NEVER_RESTART;
 	strlcpy(worker.bgw_library_name, "rencoder", sizeof(worker.bgw_library_name));
-	strlcpy(worker.bgw_function_name, "rencoder_worker_main",
-			sizeof(worker.bgw_function_name));
+	strlcpy(worker.bgw_function_name, "rencoder_worker_main", sizeof(worker.bgw_function_name));
 	strlcpy(worker.bgw_name, "rencoder worker", sizeof(worker.bgw_name));
 	strlcpy(worker.bgw_type, "rencoder worker", sizeof(worker.bgw_type));
 	worker.bgw_main_arg = ObjectIdGetDatum(database);
@@ -499,8 +495,7 @@ rencoder_worker_queue_attach(Oid database)
 	while (try_attach(database))
 	{
 		CHECK_FOR_INTERRUPTS();
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 WAIT_FOR_PLACE_MS, PG_WAIT_EXTENSION);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, WAIT_FOR_PLACE_MS, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
 	if (my_entry == NULL)
@@ -584,8 +579,7 @@ rencoder_worker_queue_try_leave(bool idle)
 	Oid			next = InvalidOid;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	my_entry->leaving = databases_wait() ||
-		(idle && next_due() == 0);
+	my_entry->leaving = databases_wait() || (idle && next_due() == 0);
 	if (my_entry->leaving)
 		next = take_place();
 	LWLockRelease(&shared->lock);
