@@ -17,6 +17,7 @@
 
 #include "base/options.h"
 #include "base/subtransaction.h"
+#include "make/look.h"
 #include "make/make_delta.h"
 #include "make/make_matrices.h"
 #include "store/stats_page.h"
@@ -124,7 +125,7 @@ make_tail_meanwhile(const Order *outer)
 
 	rencoder_catalog_copy(index, catalog, NULL, NULL, NULL);
 	if (nblocks >= MEANWHILE && nblocks - MEANWHILE >= catalog->frontier &&
-		catalog->n < RENCODER_META_RUNS && (outer->read || count_scans(index) > outer->scans))
+		catalog->n < RENCODER_MOST_RUNS && (outer->read || count_scans(index) > outer->scans))
 	{
 		Order	   *order = make_order(index, outer->rows.heap, catalog->frontier, nblocks,
 									   catalog->pending.last_number -
