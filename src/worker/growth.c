@@ -133,12 +133,20 @@ may_make_run(Relation index)
 		RelationGetIndexPredicate(index) == NIL;
 }
 
+/* Is it of this index, and not too long ago? */
+static bool
+is_read_lately(const RencoderMuchRead *read, Relation index, TimestampTz now)
+{
+	return read->database == MyDatabaseId && read->index == RelationGetRelid(index) &&
+		!TimestampDifferenceExceeds(read->last, now, READ_MS);
+}
+
 bool
 rencoder_growth_is_read(Relation index)
 {
 	const RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
 
-	return read != NULL && !TimestampDifferenceExceeds(read->last, GetCurrentTimestamp(), READ_MS);
+	return read != NULL && is_read_lately(read, index, GetCurrentTimestamp());
 }
 
 /* A look at what is before a page, which is complete up to there. */
@@ -270,8 +278,10 @@ note_read(Relation index)
 
 	if (read == NULL)
 		return true;
-	if (TimestampDifferenceExceeds(read->last, now, READ_MS))
+	if (!is_read_lately(read, index, now))
 		read->since = now;
+	read->database = MyDatabaseId;
+	read->index = RelationGetRelid(index);
 	read->last = now;
 	return TimestampDifferenceExceeds(read->since, now, LATE_MS);
 }

@@ -66,10 +66,12 @@ typedef struct RencoderJob
 
 /*
  * When scans have read more of an index than they should have to.  It is no more than a hint: no lock, zero at
- * first, and several indexes may have the same.
+ * first, and an index may take the place of another one.
  */
 typedef struct RencoderMuchRead
 {
+	Oid			database;
+	Oid			index;
 	TimestampTz since;
 	TimestampTz last;
 } RencoderMuchRead;
