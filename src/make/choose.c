@@ -269,6 +269,13 @@ make_one(RencoderLook *look, Relation heap, Chooser chooser, bool gives_way)
 	choice = chooser(look);
 	if (choice.to == choice.from)
 		return RENCODER_MADE_NOTHING;
+	if (look->tries)
+	{
+		/* Or each failure would close a page that has hardly an entry. */
+		if (!rencoder_meta_try_lock_maintainer(index))
+			return RENCODER_MADE_NOTHING;
+		(void) rencoder_meta_unlock_maintainer(index);
+	}
 	cut = rencoder_pending_close(index);
 	if (!lock_maintainer(look))
 		return RENCODER_MADE_NOTHING;
@@ -468,6 +475,8 @@ rencoder_choose_step(Relation index, Relation heap, const RencoderDemand *demand
 	look->read = demand->read;
 	look->tries = demand->tries;
 	result = make_tail(look, heap, demand->tail_to, demand->gives_way);
+	if (demand->tries && demand->tail_to != 0)
+		return result;
 	if (result == RENCODER_MADE_NOTHING)
 		result = make_one(look, heap, rencoder_look_merge, demand->gives_way);
 	if (result == RENCODER_MADE_NOTHING && demand->renew)

@@ -26,8 +26,9 @@
 /* Pages that are read at once, before others are looked after. */
 #define PIECE	64
 
-/* So many behind the frontier become a run meanwhile, where scans read them. */
-#define MEANWHILE	16
+/* So many behind the frontier become a run meanwhile, where scans read them, and so many at most. */
+#define MEANWHILE		16
+#define MEANWHILE_MOST	4096
 
 static void
 load_newest_coders(RencoderReadRows *rows)
@@ -112,7 +113,8 @@ count_scans(Relation index)
 }
 
 /*
- * Makes a run of what has come behind the frontier meanwhile, if scans read it: nobody else can.  It has a greater
+ * Makes a run of what has come behind the frontier meanwhile, if scans read it: nobody else can.  The outer run is
+ * not of the tail itself, which would be read twice.  It has a greater
  * rank than the one that is made.  The last page of the pending list that is closed is its cut, since the linker's
  * lock must not be asked for: entries on the one that is open are needed less long than they stay.
  */
@@ -124,10 +126,11 @@ make_tail_meanwhile(const Order *outer)
 	BlockNumber nblocks = RelationGetNumberOfBlocks(outer->rows.heap);
 
 	rencoder_catalog_copy(index, catalog, NULL, NULL, NULL);
-	if (nblocks >= MEANWHILE && nblocks - MEANWHILE >= catalog->frontier &&
+	if (outer->to <= catalog->frontier && nblocks >= MEANWHILE && nblocks - MEANWHILE >= catalog->frontier &&
 		catalog->n < RENCODER_MOST_RUNS && (outer->read || count_scans(index) > outer->scans))
 	{
-		Order	   *order = make_order(index, outer->rows.heap, catalog->frontier, nblocks,
+		Order	   *order = make_order(index, outer->rows.heap, catalog->frontier,
+									   (BlockNumber) Min(nblocks, (uint64) catalog->frontier + MEANWHILE_MOST),
 									   catalog->pending.last_number -
 									   (catalog->pending.last == RENCODER_NO_BLOCK ? 0 : 1));
 

@@ -25,6 +25,7 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "storage/proc.h"
 #include "utils/snapmgr.h"
 
 #include "base/options.h"
@@ -58,6 +59,9 @@
 
 /* While scans come a session makes a run so often at most, so that a load is not much slower. */
 #define HELP_MS					10
+
+/* A scan makes none where a statement_timeout leaves it less. */
+#define HELP_LEFT_MS			5000
 
 /* It merges so many pages of deltas with it. */
 #define INLINE_MERGED			1024
@@ -149,6 +153,28 @@ rencoder_growth_is_read(Relation index)
 	return read != NULL && is_read_lately(read, index, GetCurrentTimestamp());
 }
 
+/* Has no session tried just now?  Then this one does. */
+static bool
+is_time_to_help(Relation index)
+{
+	RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (read == NULL || !TimestampDifferenceExceeds(read->helped, now, HELP_MS))
+		return false;
+	read->helped = now;
+	return true;
+}
+
+/* Is there time left before the statement is cancelled, which no help is worth? */
+static bool
+has_time_to_help(void)
+{
+	return StatementTimeout == 0 ||
+		!TimestampDifferenceExceeds(GetCurrentStatementStartTimestamp(), GetCurrentTimestamp(),
+									StatementTimeout - HELP_LEFT_MS);
+}
+
 /* A look at what is before a page, which is complete up to there. */
 typedef struct RowsLook
 {
@@ -194,7 +220,6 @@ make_run_here(void *arg)
 void
 rencoder_growth_note(Relation index, Relation heap, const IndexInfo *indexInfo, BlockNumber page)
 {
-	static TimestampTz helped = 0;
 	RowsLook	look = {.index = index,.heap = heap,.page = page};
 
 	/* ii_Concurrent: the second phase of CREATE INDEX CONCURRENTLY. */
@@ -206,11 +231,9 @@ rencoder_growth_note(Relation index, Relation heap, const IndexInfo *indexInfo, 
 	if (page % RENCODER_WORTH_PAGES != 0 || !may_do_it_here(indexInfo))
 		return;
 	look.read = rencoder_growth_is_read(index);
-	if (look.read ? !TimestampDifferenceExceeds(helped, GetCurrentTimestamp(), HELP_MS) : look.asked)
+	if (look.read ? !is_time_to_help(index) : look.asked)
 		return;
 	(void) rencoder_best_effort(make_run_here, &look, index, "make a run");
-	if (look.read)
-		helped = GetCurrentTimestamp();
 }
 
 static void
@@ -295,7 +318,7 @@ rencoder_growth_note_scan(Relation index, int64 tail, int64 pending)
 	if (RecoveryInProgress())
 		return;
 	late = note_read(index);
-	if (XactReadOnly || IsInParallelMode() || !index->rd_index->indisvalid ||
+	if (XactReadOnly || IsInParallelMode() || !index->rd_index->indisvalid || !has_time_to_help() ||
 		((tail < HELP_TIMES * READ_PAGES || !may_make_run(index)) &&
 		 pending <= HELP_TIMES * RENCODER_DELTA_READ_PAGES))
 		return;

@@ -74,6 +74,7 @@ typedef struct RencoderMuchRead
 	Oid			index;
 	TimestampTz since;
 	TimestampTz last;
+	TimestampTz helped;			/* when a session has tried to see to it */
 } RencoderMuchRead;
 
 /* A request for an index. */
