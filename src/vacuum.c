@@ -47,13 +47,6 @@ index_all_rows(void *arg)
 	(void) rencoder_choose_all(v->index, v->heap);
 }
 
-/* Has it expressions, which may fail for versions that the second phase does not see? */
-static bool
-may_fail_for_others(Relation index)
-{
-	return RelationGetIndexExpressions(index) != NIL || RelationGetIndexPredicate(index) != NIL;
-}
-
 /* Reports the TIDs of all rows of the table, and unused ones. */
 static void
 report_tids_to_vacuum(const Validation *v, IndexBulkDeleteCallback callback, void *callback_state)
@@ -104,7 +97,7 @@ rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 		{
 			bool		done = true;
 
-			if (may_fail_for_others(info->index))
+			if (rencoder_heap_runs_functions(info->index))
 				done = rencoder_best_effort(index_all_rows, &v, info->index, "read all rows");
 			else
 				index_all_rows(&v);

@@ -15,6 +15,7 @@
 #include "store/run_pages.h"
 #include "store/stats_page.h"
 #include "table/coder_columns.h"
+#include "table/heap_read.h"
 
 /* All of a small table is read again to which so much of its rows came late; of a large one, to which so much did, */
 #define LATE_PART		20
@@ -421,7 +422,7 @@ renew_in_vacuum(RencoderLook *look, Relation heap)
 	bool		anew;
 
 	/* Functions of users are not asked for this. */
-	if (RelationGetIndexExpressions(look->index) == NIL && RelationGetIndexPredicate(look->index) == NIL)
+	if (!rencoder_heap_runs_functions(look->index))
 		look->rows = rencoder_nulls_sample_rows(look->index, heap);
 	for (int i = 0; i < 2 * RENCODER_PIECES && renew(look, heap, false) == RENCODER_MADE_DONE; i++)
 		;

@@ -113,10 +113,10 @@ count_scans(Relation index)
 }
 
 /*
- * Makes a run of what has come behind the frontier meanwhile, if scans read it: nobody else can.  The outer run is
- * not of the tail itself, which would be read twice.  It has a greater
- * rank than the one that is made.  The last page of the pending list that is closed is its cut, since the linker's
- * lock must not be asked for: entries on the one that is open are needed less long than they stay.
+ * Makes a run of what has come behind the frontier meanwhile, if scans read it: nobody else can.  If the outer run is
+ * of the tail itself, that would be read twice.  The inner one has a greater rank.  The last page of the pending list
+ * that is closed is its cut, since the linker's lock must not be asked for: entries on the one that is open are needed
+ * less long than they stay.
  */
 static void
 make_tail_meanwhile(const Order *outer)

@@ -81,6 +81,19 @@ rencoder_copies_renew(RencoderCopies *copies, Relation index, Snapshot snapshot,
 	make_copied_segments(copies, snapshot);
 }
 
+double
+rencoder_copies_covered_pages(const RencoderCopies *copies, const RencoderRunEntry *run)
+{
+	double		pages = 0;
+
+	for (int i = 0; i < copies->nsegments; i++)
+	{
+		if (copies->segment[i].run == run)
+			pages += copies->segment[i].to - copies->segment[i].from;
+	}
+	return pages;
+}
+
 bool
 rencoder_copies_covers(const RencoderCopies *copies, const RencoderRunEntry *run, BlockNumber page)
 {

@@ -54,6 +54,9 @@ extern void rencoder_copies_begin(RencoderCopies *copies, Relation index, Snapsh
 extern void rencoder_copies_renew(RencoderCopies *copies, Relation index, Snapshot snapshot,
 								  int64 *npages);
 
+/* How many pages of the table a run, which is of the copy, covers. */
+extern double rencoder_copies_covered_pages(const RencoderCopies *copies, const RencoderRunEntry *run);
+
 /* Does a run, which is of the copy, cover a page below nblocks? */
 extern bool rencoder_copies_covers(const RencoderCopies *copies, const RencoderRunEntry *run,
 								   BlockNumber page);

@@ -117,12 +117,7 @@ has_entries(const RencoderCopies *copies, const RencoderRunEntry *entry, uint32 
 		first->root == RENCODER_NO_BLOCK || first->coder != generation ||
 		first->least > set->interval[set->n - 1].hi || first->greatest < set->interval[0].lo)
 		return false;
-	for (int i = 0; i < copies->nsegments && rencoder_run_covers(entry); i++)
-	{
-		if (copies->segment[i].run == entry)
-			return true;
-	}
-	return !rencoder_run_covers(entry);
+	return !rencoder_run_covers(entry) || rencoder_copies_covered_pages(copies, entry) > 0;
 }
 
 void

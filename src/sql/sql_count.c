@@ -59,20 +59,6 @@ count_rows_of_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *
 	return wrong == NULL ? entries * (double) tree->rows / Max((double) tree->entries, 1) : -1;
 }
 
-/* Pages of the table that a run covers. */
-static double
-covered_pages(const RencoderCopies *copies, const RencoderRunEntry *entry)
-{
-	double		pages = 0;
-
-	for (int i = 0; i < copies->nsegments; i++)
-	{
-		if (copies->segment[i].run == entry)
-			pages += copies->segment[i].to - copies->segment[i].from;
-	}
-	return pages;
-}
-
 /*
  * Rows of all runs, and as many of pages that none covers; < 0: there is no run of sorted keys.  Where
  * runs have more rows than the table, which VACUUM has counted, all are taken to have as many dead ones.
@@ -90,7 +76,7 @@ count_rows(const RencoderCopies *copies, const RencoderOpenIndex *target, Rencod
 	for (uint32 i = 0; i < copies->catalog.n; i++)
 	{
 		const RencoderRunEntry *entry = &copies->catalog.entry[i];
-		double		pages = covered_pages(copies, entry);
+		double		pages = rencoder_copies_covered_pages(copies, entry);
 		double		found;
 
 		if (entry->state != RENCODER_RUN_LIVE || entry->kind == RENCODER_RUN_MATRIX ||

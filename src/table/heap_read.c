@@ -400,6 +400,12 @@ read_by_build_scan(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 	return live;
 }
 
+bool
+rencoder_heap_runs_functions(Relation index)
+{
+	return RelationGetIndexExpressions(index) != NIL || RelationGetIndexPredicate(index) != NIL;
+}
+
 double
 rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool anyvisible,
 				   BlockNumber first, BlockNumber nblocks, IndexBuildCallback callback,

@@ -42,12 +42,18 @@ extern bool rencoder_heap_is_plain(Relation heap, const IndexInfo *indexInfo);
  *
  * Sleeps as VACUUM's cost settings say.
  *
- * The caller has at least RowExclusiveLock on the table; with "anyvisible" false
+ * The caller has at least AccessShareLock on the table; with "anyvisible" false
  * at least ShareLock (then concurrent insertions are warned of).
  */
 extern double rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo,
 								 bool anyvisible, BlockNumber first, BlockNumber nblocks,
 								 IndexBuildCallback callback, void *state, uint64 *horizon);
+
+/*
+ * Does that run functions of users: of an expression or a predicate?  They may fail for versions that others
+ * see, or are about to.
+ */
+extern bool rencoder_heap_runs_functions(Relation index);
 
 /*
  * The last line pointer that a block of a heap table has, used or not; InvalidOffsetNumber: none.

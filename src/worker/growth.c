@@ -33,6 +33,7 @@
 #include "make/choose.h"
 #include "make/make_delta.h"
 #include "store/stats_page.h"
+#include "table/heap_read.h"
 #include "worker/worker_queue.h"
 
 /*
@@ -124,17 +125,9 @@ remember_new_index(Relation index)
 }
 
 static bool
-may_do_it_here(const IndexInfo *indexInfo)
-{
-	return indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL && !IsInParallelMode();
-}
-
-/* Likewise, for a scan. */
-static bool
 may_make_run(Relation index)
 {
-	return rencoder_options_autosummarize(index) && RelationGetIndexExpressions(index) == NIL &&
-		RelationGetIndexPredicate(index) == NIL;
+	return rencoder_options_autosummarize(index) && !rencoder_heap_runs_functions(index) && !IsInParallelMode();
 }
 
 /* Is it of this index, and not too long ago? */
@@ -228,7 +221,7 @@ rencoder_growth_note(Relation index, Relation heap, const IndexInfo *indexInfo, 
 		return;
 	remember_new_index(index);
 	look.asked = worker_can_see(index) && rencoder_worker_queue_put(RelationGetRelid(index), false);
-	if (page % RENCODER_WORTH_PAGES != 0 || !may_do_it_here(indexInfo))
+	if (page % RENCODER_WORTH_PAGES != 0 || !may_make_run(index))
 		return;
 	look.read = rencoder_growth_is_read(index);
 	if (look.read ? !is_time_to_help(index) : look.asked)
