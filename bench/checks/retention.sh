@@ -38,19 +38,6 @@ SQL
 value() { bench_sql -c "SELECT $1"; }
 wal() { value "pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"; }
 
-# Waits until the index and its file have been the same for 4 s.
-settle() { # INDEX
-    local before='' now same=0
-    for _ in $(seq 240); do
-        now=$(value "pg_relation_size('$1') || version::text FROM rencoder_metapage('$1')")
-        if [[ $now == "$before" ]]; then same=$((same + 1)); else same=0; fi
-        ((same < 8)) || return 0
-        before=$now
-        sleep 0.5
-    done
-    die "$1 does not come to rest"
-}
-
 wait_for_autovacuum() { # TABLE
     for _ in $(seq 1200); do
         [[ $(value "autovacuum_count > 0 FROM pg_stat_user_tables WHERE relname = '$1'") == f ]] || return 0
@@ -88,10 +75,10 @@ retention_round() { # TABLE KIND ROUND
     bench_sql -q -c "DELETE FROM $1 WHERE n <= $(($3 * STEP))"
     middle=$(wal)
     bench_sql -q -c "VACUUM $1"
-    [[ $2 != rencoder ]] || settle "$1_id"
+    [[ $2 != rencoder ]] || bench_settle "$1_id"
     middle=$(($(wal) - middle))
     bench_sql -q -c "INSERT INTO $1 $(random_rows $((ROWS + ($3 - 1) * STEP + 1)) $((ROWS + $3 * STEP)))"
-    [[ $2 != rencoder ]] || settle "$1_id"
+    [[ $2 != rencoder ]] || bench_settle "$1_id"
     echo "$(($(wal) - before)) $middle"
 }
 
@@ -114,7 +101,7 @@ retention() {
         report "round $round" old_rencoder
     done
     bench_sql -q -c 'VACUUM old_rencoder'
-    settle old_rencoder_id
+    bench_settle old_rencoder_id
     fresh=1.5
     ((ROWS < 20000000)) || fresh=1.35
     bench_limit '20 rounds: file, times fresh' "$(times_fresh old_rencoder rencoder)" '<=' "$fresh"
@@ -136,7 +123,7 @@ updates() {
         bench_sql -q -c "ALTER TABLE u$part SET (autovacuum_enabled = on)" \
             -c "UPDATE u$part SET id = hashint8extended(n, 9) WHERE abs(hashint8extended(n, 5)) % 100 < $part"
         ((part <= 20)) || wait_for_autovacuum "u$part"
-        settle "u${part}_id"
+        bench_settle "u${part}_id"
         report "$part % updated" "u$part"
         bench_limit "$part % updated: file, times fresh" "$(times_fresh "u$part" rencoder)" '<=' 1.4
     done
@@ -145,11 +132,11 @@ updates() {
 half_again() {
     make_table half rencoder
     bench_sql -q -c 'DELETE FROM half WHERE abs(hashint8extended(n, 5)) % 2 = 0' -c 'VACUUM half'
-    settle half_id
+    bench_settle half_id
     report 'half deleted' half
     echo "  file, times fresh: $(times_fresh half rencoder)"
     bench_sql -q -c "INSERT INTO half $(random_rows $((ROWS + 1)) $((ROWS + ROWS / 2)))" -c 'VACUUM half'
-    settle half_id
+    bench_settle half_id
     report 'half put again' half
     bench_limit 'half deleted and put again: file, times fresh' "$(times_fresh half rencoder)" '<=' 1.4
 }
@@ -157,7 +144,7 @@ half_again() {
 growth() {
     make_table grown rencoder
     bench_sql -q -c "INSERT INTO grown $(random_rows $((ROWS + 1)) $((ROWS + ROWS / 2)))"
-    settle grown_id
+    bench_settle grown_id
     report 'grown by half' grown
     bench_limit 'grown by half: file, times fresh' "$(times_fresh grown rencoder)" '<=' 1.25
 }
@@ -170,7 +157,7 @@ compact() {
     done
     bench_limit 'compacted three times: file, times that after the first' \
         "$(value "round(pg_relation_size('grown_id')::numeric / $size, 2)")" '<=' 1
-    settle grown_id
+    bench_settle grown_id
     report 'compacted' grown
 }
 

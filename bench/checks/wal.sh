@@ -56,23 +56,10 @@ UPDATE t SET id = hashint8extended(id, 3) WHERE ctid IN (format('(%s,%s)', :a, :
 SQL
 }
 
-# Waits until the index has been the same for 4 s.
-settle() {
-    local before='' now same=0
-    for _ in $(seq 240); do
-        now=$(value "pg_relation_size('t_id') || version::text FROM rencoder_metapage('t_id')")
-        if [[ $now == "$before" ]]; then same=$((same + 1)); else same=0; fi
-        ((same < 8)) || return 0
-        before=$now
-        sleep 0.5
-    done
-    die 'the index does not come to rest'
-}
-
 part() { # NAME SCRIPT STATEMENTS SECONDS_BETWEEN_QUERIES LIMIT
     local asking wal rows counted
     bench_sql -q -c "DELETE FROM t WHERE ctid < format('(%s,0)', pg_relation_size('t') / 8192 / 8)::tid" -c 'VACUUM t'
-    settle
+    bench_settle t_id
     counted="n_tup_ins + n_tup_upd FROM pg_stat_user_tables WHERE relname = 't'"
     sleep 2
     wal=$(value "maintenance_wal FROM rencoder_index_stats('t_id')")
@@ -80,7 +67,7 @@ part() { # NAME SCRIPT STATEMENTS SECONDS_BETWEEN_QUERIES LIMIT
     bench_sql -q -c 'SET enable_seqscan = off' -c "CALL ask($SECONDS_OF_IT, $4)" & asking=$!
     pgbench -n -c 2 -j 2 -T "$SECONDS_OF_IT" -R "$3" --random-seed="$SEED" -f "$WORK/$2" postgres >"$WORK/log/pgbench" 2>&1
     wait "$asking"
-    settle
+    bench_settle t_id
     rows=$(($(value "$counted") - rows))
     wal=$(($(value "maintenance_wal FROM rencoder_index_stats('t_id')") - wal))
     echo "$1: $((rows / SECONDS_OF_IT)) rows a second, $(value "format('%s runs, %s deltas', count(*), count(*) FILTER (WHERE kind = 'delta')) FROM rencoder_runs('t_id')")"

@@ -307,6 +307,19 @@ bench_csv() {
     mv "$WORK/figures/$1.csv.new" "$WORK/figures/$1.csv"
 }
 
+# bench_settle INDEX: waits until the index and its file have been the same for 4 s.
+bench_settle() {
+    local before='' now same=0
+    for _ in $(seq 240); do
+        now=$(bench_sql -c "SELECT pg_relation_size('$1') || version::text FROM rencoder_metapage('$1')")
+        if [[ $now == "$before" ]]; then same=$((same + 1)); else same=0; fi
+        ((same < 8)) || return 0
+        before=$now
+        sleep 0.5
+    done
+    die "$1 does not come to rest"
+}
+
 # bench_limit NAME VALUE OP LIMIT: prints one line and counts a failure; OP is <, <= or >=.
 bench_limit() {
     local name=$1 value=$2 op=$3 limit=$4 verdict

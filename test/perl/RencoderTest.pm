@@ -17,7 +17,7 @@ use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
   rnd rnd_between rnd_pick
-  new_node start_primary_with_standby wait_for_standby
+  new_node start_primary_with_standby recover_to wait_for_standby
   compare_with_seqscan compare_many_with_seqscan uses_index interval
   start_sql finish_sql wait_for_sessions_to_end wait_for_server without_others
 );
@@ -139,6 +139,18 @@ sub start_primary_with_standby
 	  if $params{standby_conf};
 	$standby->start;
 	return ($primary, $standby);
+}
+
+# Starts a node, which comes from a backup, with recovery up to a position in the WAL.
+sub recover_to
+{
+	my ($node, $lsn, $conf) = @_;
+
+	$node->append_conf('postgresql.conf',
+		"recovery_target_lsn = '$lsn'\nrecovery_target_action = 'promote'\n$conf\n");
+	$node->start;
+	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()')
+	  or die 'recovery does not end';
 }
 
 # Until the standby has replayed all that the primary has done.  What a query

@@ -125,11 +125,7 @@ foreach my $target (@targets)
 	my $node = PostgreSQL::Test::Cluster->new('recovered' . $number++);
 
 	$node->init_from_backup($primary, 'base', has_restoring => 1, standby => 0);
-	$node->append_conf('postgresql.conf',
-		"recovery_target_lsn = '$lsn'\nrecovery_target_action = 'promote'\narchive_mode = off\n");
-	$node->start;
-	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()')
-	  or die 'recovery does not end';
+	recover_to($node, $lsn, 'archive_mode = off');
 
 	my $check =
 	  q{SELECT rencoder_index_check(i, true) FROM unnest('{t_v,t_few}'::regclass[]) i};

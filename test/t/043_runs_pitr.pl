@@ -109,11 +109,7 @@ foreach my $target (@targets)
 	my $name = "$step, $lsn";
 
 	$node->init_from_backup($primary, 'base', has_restoring => 1, standby => 0);
-	$node->append_conf('postgresql.conf',
-		"recovery_target_lsn = '$lsn'\nrecovery_target_action = 'promote'\narchive_mode = off\n");
-	$node->start;
-	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()')
-	  or die 'recovery does not end';
+	recover_to($node, $lsn, 'archive_mode = off');
 	my %state = runs_state($node);
 	$found{$_}++ foreach keys %state;
 	verify_runs($node, $name, 3);

@@ -83,12 +83,7 @@ foreach my $target (@targets[ -4 .. -1 ])
 	my $node = PostgreSQL::Test::Cluster->new("recovered_" . ($target =~ s/\W/_/r));
 
 	$node->init_from_backup($primary, 'later', has_streaming => 1);
-	$node->append_conf('postgresql.conf',
-		"recovery_target_lsn = '$target'\nrecovery_target_inclusive = off\n"
-		  . "recovery_target_action = 'promote'\n");
-	$node->start;
-	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()')
-	  or die 'recovery does not end';
+	recover_to($node, $target, 'recovery_target_inclusive = off');
 	verify($node, "before $target");
 	$node->safe_psql('postgres', $_) foreach 'SELECT fill(90001, 99000)', 'VACUUM t';
 	verify($node, "before $target, goes on");

@@ -79,12 +79,7 @@ foreach my $target (@targets)
 	my $recovered = PostgreSQL::Test::Cluster->new('recovered_' . ($target =~ s/\W/_/r));
 
 	$recovered->init_from_backup($node, 'later', has_streaming => 1);
-	$recovered->append_conf('postgresql.conf',
-		"recovery_target_lsn = '$target'\nrecovery_target_inclusive = off\n"
-		  . "recovery_target_action = 'promote'\n");
-	$recovered->start;
-	$recovered->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()')
-	  or die 'recovery does not end';
+	recover_to($recovered, $target, 'recovery_target_inclusive = off');
 	$recovered->safe_psql('postgres', "SELECT rencoder_index_check('t_v', true); $use VACUUM t");
 	is($recovered->safe_psql('postgres', "SELECT rencoder_index_check('t_v', true)"),
 		'', "before $target: sound, and stays so");
