@@ -1183,7 +1183,8 @@ CREATE FUNCTION rencoder_index_stats(
 	OUT size bigint,
 	OUT runs integer,
 	OUT pending_pages bigint,
-	OUT maintenance_wal bigint)
+	OUT maintenance_wal bigint,
+	OUT needs_reindex boolean)
 RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
@@ -1803,7 +1804,8 @@ COMMENT ON FUNCTION rencoder_advise(regnamespace) IS
 CREATE VIEW rencoder_stat_indexes AS
 SELECT i.relid, i.indexrelid, i.schemaname, i.relname, i.indexrelname,
 	s.size, s.scans, s.table_pages, s.pages, s.index_pages,
-	s.predicted_false_pages, s.since, s.runs, s.pending_pages, s.maintenance_wal
+	s.predicted_false_pages, s.since, s.runs, s.pending_pages, s.maintenance_wal,
+	s.needs_reindex
 -- OFFSET 0: nothing is asked of an index that the function would refuse.
 FROM (SELECT t.oid AS relid, c.oid AS indexrelid, n.nspname AS schemaname, t.relname,
 		c.relname AS indexrelname

@@ -15,8 +15,11 @@
 PG_FUNCTION_INFO_V1(rencoder_index_stats);
 PG_FUNCTION_INFO_V1(rencoder_index_stats_reset);
 
-/* Of rencoder_index_stats(): counts, what is predicted, since when, size, runs, pending pages, WAL. */
-#define STATS_COLUMNS	(RENCODER_STATS_COUNTS + 6)
+/*
+ * Of rencoder_index_stats(): counts, what is predicted, since when, size, runs, pending pages, WAL,
+ * whether it can be read.
+ */
+#define STATS_COLUMNS	(RENCODER_STATS_COUNTS + 7)
 
 /* False pages that base runs expect of a query of the first column; false: there are none. */
 static bool
@@ -46,6 +49,7 @@ get_index_stats(Relation index, Datum *values, bool *nulls)
 	bool		kept;
 	int			i;
 
+	memset(nulls, false, STATS_COLUMNS * sizeof(bool));
 	rencoder_scan_stats_write(index);
 	kept = !RecoveryInProgress() && rencoder_stats_read(index, &stats);
 	rencoder_catalog_copy(index, catalog, NULL, NULL, NULL);
@@ -63,6 +67,7 @@ get_index_stats(Relation index, Datum *values, bool *nulls)
 	values[i++] = Int64GetDatum((int64) rencoder_pending_pages(&catalog->pending));
 	nulls[i] = !kept;
 	values[i++] = Int64GetDatum(stats.wal);
+	values[i++] = BoolGetDatum(false);
 	pfree(catalog);
 	Assert(i == STATS_COLUMNS);
 }
@@ -72,24 +77,29 @@ get_index_stats(Relation index, Datum *values, bool *nulls)
  *
  * Those of this session are added first.  A standby counts nothing, and what it has of the
  * primary's counts is as old as the last image of their page: null.  AccessShareLock on table and
- * index.  Without "wait" all is null if others have locked it, or the index has been dropped.
+ * index.  Without "wait" all is null if others have locked it, or the index has been dropped.  Of
+ * an index of another disk format it says only that it needs a REINDEX.
  */
 Datum
 rencoder_index_stats(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 	Datum		values[STATS_COLUMNS] = {0};
-	bool		nulls[STATS_COLUMNS] = {false};
+	bool		nulls[STATS_COLUMNS];
 
+	memset(nulls, true, sizeof(nulls));
 	if (PG_GETARG_BOOL(1))
 		rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_INSPECT);
 	else if (rencoder_open_index_now(&target, PG_GETARG_OID(0),
 									 RENCODER_PRIVILEGE_INSPECT) != RENCODER_TRY_OPENED)
-	{
-		memset(nulls, true, sizeof(nulls));
 		PG_RETURN_DATUM(rencoder_sql_row(fcinfo, values, nulls));
+	if (rencoder_meta_needs_reindex(target.index))
+	{
+		values[STATS_COLUMNS - 1] = BoolGetDatum(true);
+		nulls[STATS_COLUMNS - 1] = false;
 	}
-	get_index_stats(target.index, values, nulls);
+	else
+		get_index_stats(target.index, values, nulls);
 	rencoder_open_index_close(&target);
 	PG_RETURN_DATUM(rencoder_sql_row(fcinfo, values, nulls));
 }

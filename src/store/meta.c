@@ -47,17 +47,38 @@ rencoder_meta_create(Relation index, ForkNumber fork, int natts, uint32 pages_pe
 	UnlockReleaseBuffer(buf);
 }
 
-Buffer
-rencoder_meta_lock(Relation index, int lockmode)
+/* Locks the metapage of an index of any format. */
+static Buffer
+lock_any_format(Relation index, int lockmode, bool *ours)
 {
 	Buffer		buf = rencoder_page_read(index, RENCODER_META_BLKNO, lockmode,
 										 RENCODER_PAGE_META);
-	RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(buf));
+	const RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(buf));
 
 	if (meta->magic != RENCODER_MAGIC)
 		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
 								"The metapage has a wrong magic number.");
-	if (meta->version != RENCODER_VERSION || meta->hash_id != RENC_HASH_ID_XXH3)
+	*ours = meta->version == RENCODER_VERSION && meta->hash_id == RENC_HASH_ID_XXH3;
+	return buf;
+}
+
+bool
+rencoder_meta_needs_reindex(Relation index)
+{
+	bool		ours;
+
+	UnlockReleaseBuffer(lock_any_format(index, BUFFER_LOCK_SHARE, &ours));
+	return !ours;
+}
+
+Buffer
+rencoder_meta_lock(Relation index, int lockmode)
+{
+	bool		ours;
+	Buffer		buf = lock_any_format(index, lockmode, &ours);
+	RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(buf));
+
+	if (!ours)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" has format version %u with hash %u",

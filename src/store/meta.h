@@ -148,6 +148,9 @@ extern bool rencoder_meta_has_block(Relation index, BlockNumber blkno);
 /* A copy of the metapage's data, palloc'd, read under share lock. */
 extern RencoderMetaPageData *rencoder_meta_copy(Relation index);
 
+/* Is the index's disk format another one than this library's?  Then all else fails with a hint. */
+extern bool rencoder_meta_needs_reindex(Relation index);
+
 /* The metapage, pinned and locked. */
 extern Buffer rencoder_meta_lock(Relation index, int lockmode);
 

@@ -182,6 +182,41 @@ sub read_format
 	return;
 }
 
+# An index of another format: the view says so, queries and writes are refused with what to do.
+sub refuse_format
+{
+	my $node = node_with_tables('other', $versions[-1]);
+	my $needs = 'SELECT indexrelname FROM rencoder_stat_indexes WHERE needs_reindex';
+
+	$node->safe_psql('postgres', 'INSERT INTO runs (id, v) VALUES (1, 2)');
+	my %paths = paths($node);
+	is($node->safe_psql('postgres', $needs), '', 'no index is of another format');
+	$node->stop;
+	open my $file, '+<:raw', $paths{runs_all} or die "$paths{runs_all}: $!";
+	# Behind the page's header: the magic number, then the version.
+	seek $file, 28, 0 and print $file pack('L', 9999) or die "$paths{runs_all}: $!";
+	close $file or die "$paths{runs_all}: $!";
+	$node->start;
+
+	is($node->safe_psql('postgres', $needs), 'runs_all', 'the view names the index');
+	is($node->safe_psql('postgres', "SELECT num_nulls(size, runs, scans), needs_reindex
+		FROM rencoder_index_stats('runs_all')"), '3|t', 'and says no more of it');
+	foreach my $statement ('INSERT INTO runs (id, v) VALUES (3, 4)',
+		'SET enable_seqscan = off; SELECT id FROM runs WHERE v = 2')
+	{
+		my (undef, undef, $err) = $node->psql('postgres', $statement);
+
+		like($err, qr/ERROR:  index "runs_all" has format version 9999 .*HINT:  REINDEX INDEX/s,
+			"refused: $statement");
+	}
+	$node->safe_psql('postgres', 'REINDEX INDEX CONCURRENTLY runs_all');
+	is($node->safe_psql('postgres', "$needs; INSERT INTO runs (id, v) VALUES (3, 4);
+		SET enable_seqscan = off; SELECT id FROM runs WHERE v IN (2, 4) ORDER BY id"),
+		"1\n3", 'REINDEX mends it');
+	$node->stop;
+	return;
+}
+
 cmp_ok(scalar @versions, '>', 0, 'there are released formats');
 if ($ENV{RENCODER_WRITE_FORMAT})
 {
@@ -190,5 +225,6 @@ if ($ENV{RENCODER_WRITE_FORMAT})
 else
 {
 	read_format($_) foreach @versions;
+	refuse_format();
 }
 done_testing();
