@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The filter core and the run core on other kinds of CPU: unit programs built for 32 bits, and
-# for a big-endian CPU, which qemu stands in for.  Their golden values are those of every
-# machine: what is on disk depends on no CPU.
+# The filter core and the run core on other kinds of CPU: unit programs built for 32 bits, for
+# arm64, and for a big-endian CPU, which qemu stands in for.  Their golden values are those of
+# every machine: what is on disk depends on no CPU.
 #
 #   test/cross.sh [--only CPUS] [--seed N] [--keep]
 #
-# --only    comma-separated: i386 (32 bits), s390x (64 bits, big-endian); default: both
+# --only    comma-separated: i386 (32 bits), arm64, s390x (big-endian); default: all
 # --seed    of the random tests; default: 1; random: a new one, printed
 # --keep    keep the temporary directory
 #
@@ -32,6 +32,7 @@ compiler_of()
 {
 	case $1 in
 		i386) echo gcc -m32 ;;
+		arm64) echo aarch64-linux-gnu-gcc ;;
 		s390x) echo s390x-linux-gnu-gcc ;;
 	esac
 }
@@ -40,6 +41,7 @@ emulator_of()
 {
 	case $1 in
 		i386) ;;
+		arm64) echo qemu-aarch64 -L /usr/aarch64-linux-gnu ;;
 		s390x) echo qemu-s390x -L /usr/s390x-linux-gnu ;;
 	esac
 }
@@ -93,7 +95,7 @@ test_cpu()
 
 main()
 {
-	local only=i386,s390x cpu skipped=''
+	local only=i386,arm64,s390x cpu skipped=''
 	local -a cpus
 
 	keep=''
@@ -106,7 +108,7 @@ main()
 			*) usage_error "unknown option \"$1\"" ;;
 		esac
 	done
-	check_words CPU "$only" i386 s390x
+	check_words CPU "$only" i386 arm64 s390x
 	choose_seed
 	echo "seed $RENCODER_SEED"
 	make_tmp rencoder-cross

@@ -71,6 +71,11 @@ missing_packages()
 			echo 'int main(void) { return 0; }' | gcc -m32 -x c -o /dev/null - 2> /dev/null ||
 				echo "lib32gcc-$(gcc -dumpversion | cut -d. -f1)-dev" libc6-dev-i386
 			;;
+		cross-arm64)
+			command -v aarch64-linux-gnu-gcc > /dev/null || echo gcc-aarch64-linux-gnu
+			[ -e /usr/aarch64-linux-gnu/include/stdio.h ] || echo libc6-dev-arm64-cross
+			command -v qemu-aarch64 > /dev/null || echo qemu-user
+			;;
 		cross-s390x)
 			command -v s390x-linux-gnu-gcc > /dev/null || echo gcc-s390x-linux-gnu
 			[ -e /usr/s390x-linux-gnu/include/stdio.h ] || echo libc6-dev-s390x-cross
