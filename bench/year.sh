@@ -32,8 +32,6 @@ RESERVE=9                       # seconds that the end of a month takes, as the 
 COUNTED=0                       # maintenance_wal when it was noted last
 SINCE=                          # the WAL is noted up to here
 
-value() { bench_sql -c "SELECT $1"; }
-
 # ---- Servers ----
 
 start_primary() {
@@ -44,7 +42,7 @@ on_standby() { PGHOST=$WORK/sock_standby bench_sql "$@"; }
 
 standby_catches_up() {
     local lsn i
-    lsn=$(value 'pg_current_wal_flush_lsn()')
+    lsn=$(bench_value 'pg_current_wal_flush_lsn()')
     for ((i = 0; i < 600; i++)); do
         [[ $(on_standby -c "SELECT pg_last_wal_replay_lsn() >= '$lsn'") == t ]] && return
         sleep 0.2
@@ -86,10 +84,10 @@ worker_cpu() { awk '{ used[$1 " " $2] = $3 } END { for (p in used) n += used[p];
 # Notes the WAL since the last time; with "skip" that of partitions that come and go is not noted.
 note_wal() { # MONTH [skip]
     local bytes
-    bytes=$(value "maintenance_wal FROM rencoder_index_stats('year_r_0_v_idx')")
+    bytes=$(bench_value "maintenance_wal FROM rencoder_index_stats('year_r_0_v_idx')")
     [[ -n ${2:-} ]] || bench_sql -q -c "SELECT note_wal($1, '$SINCE') WHERE pg_current_wal_flush_lsn() > '$SINCE'" \
         -c "INSERT INTO maintenance VALUES ($1, $bytes - $COUNTED)" >/dev/null
-    SINCE=$(value 'pg_current_wal_flush_lsn()') COUNTED=$bytes
+    SINCE=$(bench_value 'pg_current_wal_flush_lsn()') COUNTED=$bytes
 }
 
 # The counts of the index are not logged: a crash takes them back to the last checkpoint.
@@ -98,8 +96,8 @@ crash() { # MONTH
     "$(bench_bin)/pg_ctl" -D "$WORK/data" -m immediate -w -s stop
     start_primary
     # Not from before the crash, which may have torn a record.
-    SINCE=$(value 'pg_current_wal_flush_lsn()')
-    COUNTED=$(value "maintenance_wal FROM rencoder_index_stats('year_r_0_v_idx')")
+    SINCE=$(bench_value 'pg_current_wal_flush_lsn()')
+    COUNTED=$(bench_value "maintenance_wal FROM rencoder_index_stats('year_r_0_v_idx')")
 }
 
 note() { # MONTH PANEL SERIES VALUE
@@ -180,7 +178,7 @@ make_objects() {
     echo 'SELECT come(1)' >"$WORK/one.sql"
     echo 'SELECT change(false)' >"$WORK/key.sql"
     echo 'SELECT change(true)' >"$WORK/hot.sql"
-    [[ $(value 'plans_are_right()') == t ]] || die 'a compare would not read the index, or not the table'
+    [[ $(bench_value 'plans_are_right()') == t ]] || die 'a compare would not read the index, or not the table'
 }
 
 # The figures, month by month, and whether each line rises.
@@ -206,7 +204,7 @@ check() {
     bench_limit 'answers compared on the standby' "$(wc -l <"$WORK/asked_standby")" '>=' "$((LENGTH / 20))"
     bench_limit 'wrong answers' "$(answers 3)" '<=' 0
     bench_limit 'rows that one table has and the other has not' \
-        "$(value "count(*) FROM (SELECT id, v, n FROM year_r) AS r FULL JOIN (SELECT id, v, n FROM year_b) AS b USING (id, v, n)
+        "$(bench_value "count(*) FROM (SELECT id, v, n FROM year_r) AS r FULL JOIN (SELECT id, v, n FROM year_b) AS b USING (id, v, n)
             WHERE r IS NULL OR b IS NULL")" '<=' 0
     standby_catches_up
     bench_limit 'indexes sound, with all rows: primary' \
@@ -240,8 +238,8 @@ main() {
     asker "$PGHOST" asked & pids=$!
     asker "$WORK/sock_standby" asked_standby & pids+=" $!"
     worker_watch & pids+=" $!"
-    SINCE=$(value 'pg_current_wal_flush_lsn()')
-    COUNTED=$(value "maintenance_wal FROM rencoder_index_stats('year_r_0_v_idx')")
+    SINCE=$(bench_value 'pg_current_wal_flush_lsn()')
+    COUNTED=$(bench_value "maintenance_wal FROM rencoder_index_stats('year_r_0_v_idx')")
     begun=$(date +%s)
     for ((month = 1; month <= 12; month++)); do
         month "$month" "$((begun + month * LENGTH / 12))"

@@ -95,8 +95,6 @@ UPDATE t SET id = :id WHERE ctid = format('(%s,%s)', :block, :place)::tid;
 SQL
 }
 
-value() { bench_sql -c "SELECT $1"; }
-
 churn() {
     local watcher asker clients status=0
     bench_sql -q -c "CALL watch($SECONDS_OF_IT)" & watcher=$!
@@ -105,7 +103,7 @@ churn() {
     pgbench -n -c 2 -j 2 -T "$SECONDS_OF_IT" --random-seed="$SEED" -f "$WORK/update.pgbench" \
         postgres >"$WORK/log/pgbench" 2>&1 & clients=$!
     sleep "$((SECONDS_OF_IT / 2))"
-    echo "Compacted halfway: $(value "rencoder_compact('t_r')") pages read."
+    echo "Compacted halfway: $(bench_value "rencoder_compact('t_r')") pages read."
     wait "$clients" || status=1
     wait "$watcher" || status=1
     wait "$asker" || status=1
@@ -119,8 +117,8 @@ main() {
     echo "Seed: $SEED.  $MINUTES minute(s), $MILLIONS million rows."
     bench_sql -q -c 'CREATE EXTENSION tsm_system_rows'
     make_objects
-    write_update "$(value "pg_relation_size('t') / 8192")" >"$WORK/update.pgbench"
-    fresh=$(value "pg_relation_size('t_r')")
+    write_update "$(bench_value "pg_relation_size('t') / 8192")" >"$WORK/update.pgbench"
+    fresh=$(bench_value "pg_relation_size('t_r')")
     churn
     bench_sql -c "SELECT format('Rows updated: %s, %s a second; dead rows %s; %s times vacuumed',
         n_tup_upd, n_tup_upd / $SECONDS_OF_IT, n_dead_tup, autovacuum_count)
@@ -128,16 +126,16 @@ main() {
     bench_sql -c "SELECT format('Runs %s at most, deltas %s; pending pages: median %s, most %s',
         max(runs), max(deltas), percentile_disc(0.5) WITHIN GROUP (ORDER BY pending), max(pending))
         FROM states"
-    bench_limit 'states noted' "$(value 'count(*) FROM states')" '>=' "$SECONDS_OF_IT"
-    bench_limit 'runs, at most' "$(value 'max(runs) FROM states')" '<=' 64
+    bench_limit 'states noted' "$(bench_value 'count(*) FROM states')" '>=' "$SECONDS_OF_IT"
+    bench_limit 'runs, at most' "$(bench_value 'max(runs) FROM states')" '<=' 64
     bench_limit 'pending pages, 99th percentile' \
-        "$(value 'percentile_disc(0.99) WITHIN GROUP (ORDER BY pending) FROM states')" '<=' 32
+        "$(bench_value 'percentile_disc(0.99) WITHIN GROUP (ORDER BY pending) FROM states')" '<=' 32
     bench_limit 'file, times the fresh one' \
-        "$(value "round(max(size)::numeric / $fresh, 2) FROM states")" '<=' 2.5
-    bench_limit 'answers compared, of 1,000 values each' "$(value 'count(*) FROM answers')" '>=' \
+        "$(bench_value "round(max(size)::numeric / $fresh, 2) FROM states")" '<=' 2.5
+    bench_limit 'answers compared, of 1,000 values each' "$(bench_value 'count(*) FROM answers')" '>=' \
         "$((SECONDS_OF_IT / 60))"
-    bench_limit 'rows found, each time' "$(value 'min(found) FROM answers')" '>=' 400
-    bench_limit 'wrong answers' "$(value 'sum(wrong) FROM answers')" '<=' 0
+    bench_limit 'rows found, each time' "$(bench_value 'min(found) FROM answers')" '>=' 400
+    bench_limit 'wrong answers' "$(bench_value 'sum(wrong) FROM answers')" '<=' 0
     bench_sql -q -c "SELECT rencoder_index_check('t_r', true)" >/dev/null
     echo 'Checked: the index is sound and has every row.'
     bench_finish

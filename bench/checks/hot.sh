@@ -70,8 +70,6 @@ SQL
     echo 'SELECT hot_add(1)' >"$WORK/one.sql"
 }
 
-value() { bench_sql -c "SELECT $1"; }
-
 clients() { # TRANSACTIONS FILE
     PGOPTIONS='-c synchronous_commit=off' pgbench -n -M prepared -c 1 -t "$1" -f "$WORK/$2.sql" postgres \
         >"$WORK/log/pgbench-$2" 2>&1 || { show_log "$WORK/log/pgbench-$2" 20; die 'pgbench failed'; }
@@ -129,7 +127,7 @@ CALL spend(true);
 DROP INDEX hot_v;
 CALL spend(false);
 SQL
-    value "round((SELECT avg(bytes) FROM spent WHERE index) - (SELECT avg(bytes) FROM spent WHERE NOT index), 1)" | tail -n 1
+    bench_value "round((SELECT avg(bytes) FROM spent WHERE index) - (SELECT avg(bytes) FROM spent WHERE NOT index), 1)" | tail -n 1
 }
 
 main() {
@@ -142,9 +140,9 @@ main() {
     bench_sql -q -c "SELECT rencoder_index_check('hot_v', true)" >/dev/null
     echo 'Checked: the index is sound and has every row.'
     bench_limit 'delta pages, share of the base pages, at most' \
-        "$(value 'round(max(delta::numeric / greatest(base, 1)), 3) FROM states')" '<=' 0.1
+        "$(bench_value 'round(max(delta::numeric / greatest(base, 1)), 3) FROM states')" '<=' 0.1
     bench_limit 'index pages of an absent value after 10 quiet seconds, at most' \
-        "$(value 'max(index_pages) FROM asked')" '<=' 20
+        "$(bench_value 'max(index_pages) FROM asked')" '<=' 20
     bench_limit 'WAL of an insert into a page of a run, bytes' "$(wal_of_inserts | tail -n 1)" '<=' 90
     bench_finish
 }

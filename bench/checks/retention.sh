@@ -35,12 +35,11 @@ SQL
     bench_sql -q -c "VACUUM ANALYZE $1"
 }
 
-value() { bench_sql -c "SELECT $1"; }
-wal() { value "pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"; }
+wal() { bench_value "pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"; }
 
 wait_for_autovacuum() { # TABLE
     for _ in $(seq 1200); do
-        [[ $(value "autovacuum_count > 0 FROM pg_stat_user_tables WHERE relname = '$1'") == f ]] || return 0
+        [[ $(bench_value "autovacuum_count > 0 FROM pg_stat_user_tables WHERE relname = '$1'") == f ]] || return 0
         sleep 0.5
     done
     die "autovacuum does not come to $1"
@@ -49,9 +48,9 @@ wait_for_autovacuum() { # TABLE
 # The file's size beside that of a fresh index on the same column.
 times_fresh() { # TABLE KIND
     local size
-    size=$(value "pg_relation_size('$1_id')")
+    size=$(bench_value "pg_relation_size('$1_id')")
     bench_sql -q -c "CREATE INDEX fresh ON $1 USING $2 (id)"
-    value "round($size::numeric / pg_relation_size('fresh'), 2)"
+    bench_value "round($size::numeric / pg_relation_size('fresh'), 2)"
     bench_sql -q -c 'DROP INDEX fresh'
 }
 
@@ -63,7 +62,7 @@ absent_pages() { # TABLE
 }
 
 report() { # WHAT TABLE
-    echo "  $1: $(value "format('%s runs, %s deltas, %s pages, %s free', count(*), count(*) FILTER (WHERE kind = 'delta'),
+    echo "  $1: $(bench_value "format('%s runs, %s deltas, %s pages, %s free', count(*), count(*) FILTER (WHERE kind = 'delta'),
         pg_relation_size('$2_id') / 8192, (SELECT free_pages FROM rencoder_metapage('$2_id')))
         FROM rencoder_runs('$2_id')"), absent $(absent_pages "$2")"
 }
@@ -89,8 +88,8 @@ retention() {
     report 'fresh' old_rencoder
     absent=$(absent_pages old_rencoder)
     for round in $(seq 20); do
-        [[ $round -ne 11 ]] || maintenance=$(value "maintenance_wal FROM rencoder_index_stats('old_rencoder_id')")
-        size=$(value "pg_relation_size('old_rencoder_id')")
+        [[ $round -ne 11 ]] || maintenance=$(bench_value "maintenance_wal FROM rencoder_index_stats('old_rencoder_id')")
+        size=$(bench_value "pg_relation_size('old_rencoder_id')")
         for kind in none btree rencoder; do
             line=$(retention_round "old_$kind" "$kind" "$round")
             ((round <= 10)) || sum[$kind]=$((sum[$kind] + ${line% *}))
@@ -110,7 +109,7 @@ retention() {
     bench_limit '20 rounds: index pages, absent' "$(absent_pages old_rencoder)" '<=' "$limit"
     bench_limit 'WAL a row, rounds 11 to 20' "$(((sum[rencoder] - sum[none]) / (10 * STEP)))" '<=' 130
     echo "  of a btree: $(((sum[btree] - sum[none]) / (10 * STEP)))"
-    maintenance=$(($(value "maintenance_wal FROM rencoder_index_stats('old_rencoder_id')") - maintenance))
+    maintenance=$(($(bench_value "maintenance_wal FROM rencoder_index_stats('old_rencoder_id')") - maintenance))
     bench_limit 'of it maintenance, for a row inserted' "$((maintenance / (10 * STEP)))" '<=' 60
     bench_limit 'WAL of a VACUUM and what follows, % of the index' "$most" '<=' 150
 }
@@ -153,10 +152,10 @@ compact() {
     local size i
     for i in 1 2 3; do
         bench_sql -q -c "SELECT rencoder_compact('grown_id', 0, pg_relation_size('grown') / 8192)" >/dev/null
-        [[ $i -gt 1 ]] || size=$(value "pg_relation_size('grown_id')")
+        [[ $i -gt 1 ]] || size=$(bench_value "pg_relation_size('grown_id')")
     done
     bench_limit 'compacted three times: file, times that after the first' \
-        "$(value "round(pg_relation_size('grown_id')::numeric / $size, 2)")" '<=' 1
+        "$(bench_value "round(pg_relation_size('grown_id')::numeric / $size, 2)")" '<=' 1
     bench_settle grown_id
     report 'compacted' grown
 }

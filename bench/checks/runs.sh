@@ -38,14 +38,12 @@ tell() { # FIGURE VALUE
     printf '| %s | | %s |\n' "$1" "$2" >>"$WORK/figures"
 }
 
-value() { bench_sql -c "SELECT $1"; }
-
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (b > 0) printf "%.2f", a / b; else print "none" }'; }
 
-bits() { value "round(pg_relation_size('$1') * 8 / $2::numeric, 2)"; } # INDEX ROWS
+bits() { bench_value "round(pg_relation_size('$1') * 8 / $2::numeric, 2)"; } # INDEX ROWS
 
 used_bits() { # INDEX ROWS
-    value "round((pg_relation_size('$1') - (free_pages + spare_pages) * 8192) * 8 / $2::numeric, 2)
+    bench_value "round((pg_relation_size('$1') - (free_pages + spare_pages) * 8192) * 8 / $2::numeric, 2)
         FROM rencoder_metapage('$1')"
 }
 
@@ -58,7 +56,7 @@ pages() { # INDEX QUERIES
 }
 
 # What the index says beforehand, for queries as its rule thinks of them.
-predicted() { value "round(sum(false_pages)::numeric, 2) FROM rencoder_runs('$1')"; } # INDEX
+predicted() { bench_value "round(sum(false_pages)::numeric, 2) FROM rencoder_runs('$1')"; } # INDEX
 
 limit_pages() { # WHAT INDEX QUERIES INDEX-LIMIT HEAP-LIMIT
     local index heap
@@ -126,7 +124,7 @@ FROM (SELECT id AS lo FROM empty, LATERAL (SELECT id FROM t WHERE id >= empty.lo
 SQL
     local table
     for table in empty one; do
-        [[ $(value "count(*) FROM $table") == "$QUERIES" ]] || die 'too few queries were found'
+        [[ $(bench_value "count(*) FROM $table") == "$QUERIES" ]] || die 'too few queries were found'
     done
 }
 
@@ -207,7 +205,7 @@ growth() {
         ((part > 1)) || limit 'size, bits a row' "$(bits narrow_r "$ROWS")" '<=' 19.6
         bench_sql -q -c 'DROP TABLE narrow'
     done
-    limit "index pages of $ROWS rows more than of an eighth" "$(value "$most - $least")" '<=' 3
+    limit "index pages of $ROWS rows more than of an eighth" "$(bench_value "$most - $least")" '<=' 3
 }
 
 # ---------------------------------------------------------------- times
@@ -216,7 +214,7 @@ growth() {
 use_only() { # INDEX OTHER
     bench_sql -q -c "UPDATE pg_index SET indisvalid = indexrelid <> '$2'::regclass
         WHERE indexrelid IN ('$1'::regclass, '$2'::regclass)"
-    [[ $(value "bench_choice('SELECT * FROM t WHERE id BETWEEN 0 AND 63')") == "$1" ]] ||
+    [[ $(bench_value "bench_choice('SELECT * FROM t WHERE id BETWEEN 0 AND 63')") == "$1" ]] ||
         die "the plan does not use $1"
 }
 
@@ -424,11 +422,11 @@ updates() {
         limit "$percent %: index pages" "$index" '<=' 20
         limit "$percent %: heap pages" "$heap" '<=' 20
         sleep "$IDLE_SECONDS"
-        limit_pages "$percent %, after $IDLE_SECONDS s" t_r empty 18 "$(value "$fresh + 0.5")"
+        limit_pages "$percent %, after $IDLE_SECONDS s" t_r empty 18 "$(bench_value "$fresh + 0.5")"
         limit "$percent %: bits a row" "$(bits t_r "$ROWS")" '<=' 31
         tell "$percent %: bits a row, without free pages" "$(used_bits t_r "$ROWS")"
         bench_sql -q -c 'VACUUM t'
-        limit_pages "$percent %, VACUUM" t_r empty 18 "$(value "$fresh + 0.5")"
+        limit_pages "$percent %, VACUUM" t_r empty 18 "$(bench_value "$fresh + 0.5")"
         limit "$percent %, VACUUM: bits a row, without free pages" "$(used_bits t_r "$ROWS")" '<=' 24
     done
     bench_sql -q -c 'DROP INDEX t_r'
@@ -451,7 +449,7 @@ SQL
 remove_copied() { # PAGES
     bench_sql -q -c 'SET client_min_messages = warning' -c 'DROP INDEX IF EXISTS t_r' \
         -c "DELETE FROM t WHERE ctid >= '($1,0)'" -c 'VACUUM t'
-    [[ $(value "pg_relation_size('t') / 8192") == "$1" ]] || die 'the table has kept pages'
+    [[ $(bench_value "pg_relation_size('t') / 8192") == "$1" ]] || die 'the table has kept pages'
 }
 
 # Into a table without holes; the rounds without and with the index take turns.
@@ -462,7 +460,7 @@ copy() {
         -c "COPY (SELECT hashint8extended(-i, $SEED)
         FROM generate_series(1, $COPY_ROWS) AS i) TO '$WORK/more'" \
         -c 'CREATE TABLE copies (round int, index bool, ms numeric, cpu numeric, wal numeric)'
-    heap_pages=$(value "pg_relation_size('t') / 8192")
+    heap_pages=$(bench_value "pg_relation_size('t') / 8192")
     # Round 0 is to warm up.
     for ((round = 0; round <= ROUNDS; round++)); do
         read -r ms cpu wal < <(copy_once COMMIT)
@@ -499,7 +497,7 @@ copy() {
 
 main() {
     bench_machine
-    echo "Seed: $SEED.  WITH ($WITH).  shared_buffers $(value "current_setting('shared_buffers')")."
+    echo "Seed: $SEED.  WITH ($WITH).  shared_buffers $(bench_value "current_setting('shared_buffers')")."
     make_table
     uniform
     lists

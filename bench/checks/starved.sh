@@ -23,8 +23,6 @@ LOADED=200000
 RATE=150                        # statements a second, of some 150 rows
 MOST=40                         # pages of the index, and of the table
 
-value() { bench_sql -c "SELECT $1"; }
-
 make_objects() {
     bench_sql -q -c 'CREATE EXTENSION tsm_system_rows'
     bench_sql -q <<'SQL'
@@ -74,8 +72,8 @@ report() { # PART
     bench_sql -c "SELECT format('  at last %s runs, %s deltas, %s pages pending, %s behind the frontier', count(*), count(*) FILTER (WHERE kind = 'delta'),
         (SELECT pending_pages FROM rencoder_metapage('t_id')), (SELECT unindexed FROM rencoder_candidates('t_id', 0::int8, 0::int8)))
         FROM rencoder_runs('t_id')"
-    index=$(value "percentile_disc(0.95) WITHIN GROUP (ORDER BY index_pages) FROM asked WHERE part = '$1'")
-    heap=$(value "percentile_disc(0.95) WITHIN GROUP (ORDER BY heap_pages) FROM asked WHERE part = '$1'")
+    index=$(bench_value "percentile_disc(0.95) WITHIN GROUP (ORDER BY index_pages) FROM asked WHERE part = '$1'")
+    heap=$(bench_value "percentile_disc(0.95) WITHIN GROUP (ORDER BY heap_pages) FROM asked WHERE part = '$1'")
     bench_limit "$1: index pages, 95th percentile" "$index" '<=' "$MOST"
     bench_limit "$1: table pages, 95th percentile" "$heap" '<=' "$MOST"
 }
@@ -84,14 +82,14 @@ updates() { # NAME
     local clients before begun seconds
     make_table
     begun=$(date +%s%N)
-    before=$(value "n_tup_upd FROM pg_stat_user_tables WHERE relname = 't'")
+    before=$(bench_value "n_tup_upd FROM pg_stat_user_tables WHERE relname = 't'")
     pgbench -n -c 2 -j 2 -T 3600 -R "$RATE" --random-seed="$SEED" -f "$WORK/update.pgbench" postgres >"$WORK/log/pgbench" 2>&1 & clients=$!
     bench_sql -q -c "CALL ask('$1', 't', $QUERIES)"
     kill "$clients"
     wait "$clients" || true
     seconds=$((($(date +%s%N) - begun) / 1000000))
     sleep 2
-    value "format('$1: %s rows a second were updated, for %s s', round((n_tup_upd - $before) / ($seconds / 1000.0)), $((seconds / 1000))) FROM pg_stat_user_tables WHERE relname = 't'"
+    bench_value "format('$1: %s rows a second were updated, for %s s', round((n_tup_upd - $before) / ($seconds / 1000.0)), $((seconds / 1000))) FROM pg_stat_user_tables WHERE relname = 't'"
     report "$1"
 }
 
@@ -107,7 +105,7 @@ load() { # NAME
 # A worker comes and goes.
 renice_worker() {
     while sleep 0.2; do
-        for pid in $(value "pid FROM pg_stat_activity WHERE backend_type = 'rencoder worker'"); do
+        for pid in $(bench_value "pid FROM pg_stat_activity WHERE backend_type = 'rencoder worker'"); do
             renice -n 19 -p "$pid" >/dev/null || true
         done
     done

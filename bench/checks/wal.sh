@@ -21,8 +21,6 @@ SECONDS_OF_IT=${1:-60}
 ROWS=$((${2:-1000} * 1000))
 SEED=${3:-1}
 
-value() { bench_sql -c "SELECT $1"; }
-
 make_objects() {
     bench_random_table t "$ROWS" "$SEED"
     bench_sql -q <<'SQL'
@@ -62,15 +60,15 @@ part() { # NAME SCRIPT STATEMENTS SECONDS_BETWEEN_QUERIES LIMIT
     bench_settle t_id
     counted="n_tup_ins + n_tup_upd FROM pg_stat_user_tables WHERE relname = 't'"
     sleep 2
-    wal=$(value "maintenance_wal FROM rencoder_index_stats('t_id')")
-    rows=$(value "$counted")
+    wal=$(bench_value "maintenance_wal FROM rencoder_index_stats('t_id')")
+    rows=$(bench_value "$counted")
     bench_sql -q -c 'SET enable_seqscan = off' -c "CALL ask($SECONDS_OF_IT, $4)" & asking=$!
     pgbench -n -c 2 -j 2 -T "$SECONDS_OF_IT" -R "$3" --random-seed="$SEED" -f "$WORK/$2" postgres >"$WORK/log/pgbench" 2>&1
     wait "$asking"
     bench_settle t_id
-    rows=$(($(value "$counted") - rows))
-    wal=$(($(value "maintenance_wal FROM rencoder_index_stats('t_id')") - wal))
-    echo "$1: $((rows / SECONDS_OF_IT)) rows a second, $(value "format('%s runs, %s deltas', count(*), count(*) FILTER (WHERE kind = 'delta')) FROM rencoder_runs('t_id')")"
+    rows=$(($(bench_value "$counted") - rows))
+    wal=$(($(bench_value "maintenance_wal FROM rencoder_index_stats('t_id')") - wal))
+    echo "$1: $((rows / SECONDS_OF_IT)) rows a second, $(bench_value "format('%s runs, %s deltas', count(*), count(*) FILTER (WHERE kind = 'delta')) FROM rencoder_runs('t_id')")"
     bench_limit "$1: bytes of WAL a row" "$(awk -v w="$wal" -v r="$rows" 'BEGIN { printf "%.1f", w / r }')" '<=' "$5"
 }
 

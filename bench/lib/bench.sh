@@ -235,6 +235,9 @@ bench_bin() { "$PG_CONFIG" --bindir; }
 # psql on the temporary cluster: unaligned, tuples only, stops at the first error.
 bench_sql() { psql -X -A -t -v ON_ERROR_STOP=1 -d postgres "$@"; }
 
+# EXPRESSION, or what else may follow SELECT.
+bench_value() { bench_sql -c "SELECT $1"; }
+
 # bench_cpu() in SQL: the CPU time of the session.
 bench_cpu_clock() {
     local headers

@@ -19,7 +19,8 @@ our @EXPORT = qw(
   rnd rnd_between rnd_pick
   new_node start_primary_with_standby recover_to wait_for_standby
   compare_with_seqscan compare_many_with_seqscan uses_index interval
-  start_sql finish_sql wait_for_sessions_to_end wait_for_server without_others
+  start_sql finish_sql create_stopping_function start_and_stop
+  wait_for_sessions_to_end wait_for_server without_others
 );
 
 # Settings of the three ways to run a query.  In each the plan is a bitmap scan,
@@ -189,6 +190,37 @@ sub finish_sql
 	$session->{handle}->finish;
 	is(${ $session->{err} }, '', $name);
 	return;
+}
+
+# Creates f(int8), for an index on an expression: the key itself.  Who reads the row of key -1 in a
+# session of start_and_stop() stops there.
+sub create_stopping_function
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', q{
+		CREATE FUNCTION f(v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE AS $$
+		BEGIN
+			IF v = -1 AND current_setting('test.stops', true) = 'on' THEN
+				PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1);
+			END IF;
+			RETURN v;
+		END $$});
+	return;
+}
+
+# Starts SQL, which reads the rows of such an index; returns the session that stops it, by advisory
+# lock 1, and that of the SQL.  One test: it has been stopped.
+sub start_and_stop
+{
+	my ($node, $sql) = @_;
+	my $stopper = $node->background_psql('postgres');
+
+	$stopper->query_safe('SELECT pg_advisory_lock(1)');
+	my $session = start_sql($node, "SET test.stops = on; $sql");
+	ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks
+		WHERE locktype = 'advisory' AND NOT granted}), 'rows are being read');
+	return ($stopper, $session);
 }
 
 # psql ends before its session does, which reports statistics at its end.

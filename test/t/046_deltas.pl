@@ -71,14 +71,8 @@ verify('late pages');
 
 # Many rows come while a base run is made: its session makes a delta of them, and keeps the older
 # one apart, which goes when the run is there.  Its reading stops at a row until we let it go on.
+create_stopping_function($node);
 $node->safe_psql('postgres', q{
-	CREATE FUNCTION f(v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE AS $$
-	BEGIN
-		IF v = -1 AND current_setting('deltas.wait', true) = 'on' THEN
-			PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1);
-		END IF;
-		RETURN v;
-	END $$;
 	CREATE TABLE u (id int, v int8) WITH (fillfactor = 30, autovacuum_enabled = off);
 	INSERT INTO u SELECT i, CASE i WHEN 5000 THEN -1 ELSE hashint8extended(i, 0) END
 		FROM generate_series(1, 20000) i;
@@ -88,11 +82,7 @@ $node->safe_psql('postgres', q{
 my $entries = "SELECT count(*) || ' ' || coalesce(sum(entries), 0)
 	FROM rencoder_runs('u_v') WHERE kind = 'delta'";
 is($node->safe_psql('postgres', $entries), '1 800', 'a delta before');
-my $stopper = $node->background_psql('postgres');
-$stopper->query_safe('SELECT pg_advisory_lock(1)');
-my $compact = start_sql($node, q{SET deltas.wait = on; SELECT rencoder_compact('u_v')});
-ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks
-	WHERE locktype = 'advisory' AND NOT granted}), 'rows are being read');
+my ($stopper, $compact) = start_and_stop($node, q{SELECT rencoder_compact('u_v')});
 $node->safe_psql('postgres', 'UPDATE u SET v = v + 1 WHERE id > 16000');
 cmp_ok($node->safe_psql('postgres', "SELECT pending_pages FROM rencoder_metapage('u_v')"), '>', 10,
 	'many pages are pending');

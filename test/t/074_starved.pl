@@ -157,14 +157,8 @@ foreach my $tab ('t', 'u')
 
 # Who makes a long run makes others of what comes meanwhile, if scans read it.  The reading stops at
 # a row until we let it go on; it has an expression, which no session evaluates for rows of others.
+create_stopping_function($node);
 $node->safe_psql('postgres', q{
-	CREATE FUNCTION f(v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE AS $$
-	BEGIN
-		IF v = -1 AND current_setting('starved.wait', true) = 'on' THEN
-			PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1);
-		END IF;
-		RETURN v;
-	END $$;
 	CREATE TABLE w (id int, v int8, filler text);
 	ALTER TABLE w ALTER filler SET STORAGE plain;
 	INSERT INTO w SELECT i, CASE i WHEN 3001 THEN -1 ELSE hashint8extended(i, 0) END,
@@ -173,11 +167,7 @@ $node->safe_psql('postgres', q{
 	DELETE FROM w WHERE id % 2 = 0;
 	VACUUM (INDEX_CLEANUP off) w});
 my $blocks = $node->safe_psql('postgres', q{SELECT pg_relation_size('w') / 8192});
-my $stopper = $node->background_psql('postgres');
-$stopper->query_safe('SELECT pg_advisory_lock(1)');
-my $compact = start_sql($node, "SET starved.wait = on; SELECT rencoder_compact('w_v', 0, $blocks)");
-ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks
-	WHERE locktype = 'advisory' AND NOT granted}), 'rows are being read');
+my ($stopper, $compact) = start_and_stop($node, "SELECT rencoder_compact('w_v', 0, $blocks)");
 $node->safe_psql('postgres', q{INSERT INTO w SELECT i, hashint8extended(i, 1), repeat('x', 180)
 	FROM generate_series(1, 30000) i});
 # As many as a session counts at once, on a page that an index of 1,024 pages of a table has.
