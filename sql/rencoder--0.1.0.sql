@@ -1079,7 +1079,6 @@ CREATE FUNCTION rencoder_query_samples(
 	OUT attnum smallint,
 	OUT lo_key text,
 	OUT hi_key text,
-	OUT kind text,
 	OUT source text,
 	OUT coder bigint)
 RETURNS SETOF record

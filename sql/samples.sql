@@ -7,10 +7,10 @@ SET max_parallel_workers_per_gather = 0;
 SET rencoder.sample_rate = 0;
 
 CREATE FUNCTION sa_count(index regclass)
-	RETURNS TABLE (attnum smallint, kind text, source text, coders bigint, n bigint)
+	RETURNS TABLE (attnum smallint, source text, coders bigint, n bigint)
 LANGUAGE sql AS $$
-	SELECT attnum, kind, source, count(DISTINCT nullif(coder, 0)), count(*)
-	FROM rencoder_query_samples(index) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+	SELECT attnum, source, count(DISTINCT nullif(coder, 0)), count(*)
+	FROM rencoder_query_samples(index) GROUP BY 1, 2 ORDER BY 1, 2
 $$;
 -- Keys of integers are readable.
 CREATE FUNCTION sa_list(index regclass) RETURNS TABLE (source text, lo bigint, hi bigint)

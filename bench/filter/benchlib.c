@@ -192,11 +192,10 @@ bench_probe(const bench_group *g, int nranges, const renc_shape *shape,
 	for (size_t i = 0; i < nqueries && i < q->n; i++)
 	{
 		renc_interval_set set = {&q->interval[i], 1};
-		renc_query	query = renc_query_intervals(&set);
 		renc_mask	truth = renc_mask_and(q->truth[i], all);
 		renc_mask	mask;
 
-		renc_program_compile(&program, shape, BENCH_ROWS, &query);
+		renc_program_compile(&program, shape, BENCH_ROWS, &set);
 		mask = renc_program_execute(&program, &windows, all);
 		result.passed += renc_mask_count(renc_mask_andnot(mask, truth));
 		result.missed += renc_mask_count(renc_mask_andnot(truth, mask));

@@ -265,7 +265,6 @@ group_samples(const options *o, const bench_group *g, const renc_interval *given
 	{
 		sample[i].lo = given[i].lo;
 		sample[i].hi = given[i].hi;
-		sample[i].query = NULL;
 		sample[i].anchor = -1;
 	}
 	return ngiven;
@@ -298,11 +297,10 @@ time_group(const bench_group *g, const renc_shape *shape, const bench_queries *q
 	for (size_t i = 0; i < n; i++)
 	{
 		renc_interval_set set = {&q->interval[i], 1};
-		renc_query	query = renc_query_intervals(&set);
 		double		middle;
 
 		start = bench_seconds();
-		renc_program_compile(&program, shape, BENCH_ROWS, &query);
+		renc_program_compile(&program, shape, BENCH_ROWS, &set);
 		middle = bench_seconds();
 		passed += renc_mask_count(renc_program_execute(&program, &windows, renc_mask_all()));
 		run += bench_seconds() - middle;

@@ -184,10 +184,9 @@ trial_run(trial *t, const renc_shape *shape, size_t n, double limit)
 	for (size_t i = 0; i < n && i < t->nqueries; i++)
 	{
 		renc_interval_set set = {&t->interval[i], 1};
-		renc_query	query = renc_query_intervals(&set);
 		renc_mask	mask;
 
-		renc_program_compile(&program, shape, BENCH_ROWS, &query);
+		renc_program_compile(&program, shape, BENCH_ROWS, &set);
 		mask = renc_program_execute(&program, &windows, t->asked[i]);
 		t->passed[i] = (uint8_t) renc_mask_count(renc_mask_andnot(mask, t->truth[i]));
 		result.passed += t->passed[i];

@@ -15,7 +15,6 @@
 #include "store/sample_pages.h"
 
 #include "filter/renc_window.h"
-#include "filter/renc_zorder.h"
 
 /*
  * A block of fewer keys is read in less time than the trials take and has too few pages to lose; the
@@ -23,10 +22,9 @@
  */
 #define MIN_TRIED_KEYS		5000
 
-/* Samples that are made, and queries that were put that are asked; boxes have more nodes. */
+/* Samples that are made, and queries that were put that are asked. */
 #define OWN_SAMPLES			128
 #define MOST_ASKED			256
-#define MOST_ASKED_BOXES	96
 
 /* Fixed: the same table makes the same index. */
 #define OWN_SAMPLE_SEED		20220612
@@ -43,7 +41,7 @@
  */
 #define ENOUGH_QUERIES		200
 
-/* Of boxes.  With fewer the rule is as good. */
+/* Intervals of boxes.  With fewer the rule is as good. */
 #define ENOUGH_BOXES		50
 
 RencoderDesigner *
@@ -61,63 +59,26 @@ rencoder_designer_create(Relation index, const RencoderMeta *meta, double table_
 	return designer;
 }
 
-/* What a sample asks for. */
-static void
-take_known_query(const RencoderSample *from, renc_sample *to)
-{
-	to->lo = from->lo;
-	to->hi = from->hi;
-	to->anchor = -1;
-	to->query = NULL;
-	to->kind = RENC_SAMPLE_ASKED;
-
-	if (from->kind == RENCODER_SAMPLE_BOX)
-	{
-		renc_box   *box = palloc0(sizeof(renc_box));
-		renc_box_set *set = palloc(sizeof(renc_box_set));
-		renc_query *query = palloc(sizeof(renc_query));
-		uint32		x;
-		uint32		y;
-
-		/* Two opposite corners; which, may be as whoever added it liked. */
-		renc_zorder_split(from->lo, &box->xlo, &box->ylo);
-		renc_zorder_split(from->hi, &x, &y);
-		box->xhi = Max(box->xlo, x);
-		box->xlo = Min(box->xlo, x);
-		box->yhi = Max(box->ylo, y);
-		box->ylo = Min(box->ylo, y);
-		set->box = box;
-		set->n = renc_box_set_prepare(box, 1);
-		*query = renc_query_boxes(set);
-		to->lo = query->hull_lo;
-		to->hi = query->hull_hi;
-		to->query = query;
-	}
-}
-
 /* Reads the query samples of a column by this generation of its coder, unless they are here already. */
 static void
 load_known_queries(RencoderDesigner *designer, int col, uint32 generation)
 {
 	RencoderKnownQueries *q = &designer->queries[col];
-	RencoderSampleKind kind = designer->boxed[col] ? RENCODER_SAMPLE_BOX : RENCODER_SAMPLE_INTERVAL;
 	MemoryContext old;
 	RencoderSample *samples;
-	int			n;
 
 	if (q->loaded && q->generation == generation)
 		return;
 	old = MemoryContextSwitchTo(designer->context);
-	samples = rencoder_samples_read(designer->index, col, &generation, &n);
+	samples = rencoder_samples_read(designer->index, col, &generation, &q->n);
 	q->loaded = true;
 	q->generation = generation;
-	q->sample = palloc0(Max(n, 1) * sizeof(renc_sample));
-	q->n = 0;
-	for (int i = 0; i < n; i++)
+	q->sample = palloc0(Max(q->n, 1) * sizeof(renc_sample));
+	for (int i = 0; i < q->n; i++)
+		q->sample[i] = (renc_sample)
 	{
-		if (samples[i].kind == kind)
-			take_known_query(&samples[i], &q->sample[q->n++]);
-	}
+		samples[i].lo, samples[i].hi, -1, RENC_SAMPLE_ASKED
+	};
 	pfree(samples);
 	MemoryContextSwitchTo(old);
 }
@@ -156,8 +117,7 @@ static int
 choose_design_samples(RencoderDesigner *designer, int col, const RencoderKnownQueries *q,
 					  const ColumnKeys *k, double share)
 {
-	bool		boxed = designer->boxed[col];
-	int			n = Min(q->n, boxed ? MOST_ASKED_BOXES : MOST_ASKED);
+	int			n = Min(q->n, MOST_ASKED);
 	renc_sample *own = designer->sample + n;
 
 	for (int i = 0; i < n; i++)
@@ -193,7 +153,6 @@ prepare_design_trial(RencoderDesigner *designer, int col, const ColumnKeys *k,
 	in->pages_per_range = designer->pages_per_range;
 	in->window_cost = WINDOW_COST;
 	in->sample = designer->sample;
-	in->areal = boxed;
 	in->asked_share = boxed ? 1 : Min(1.0, (double) q->n / ENOUGH_QUERIES);
 	in->nsamples = choose_design_samples(designer, col, q, k, in->asked_share);
 	in->max_kw = q->n > 0 ? RENC_SEARCH_ASKED_KW : RENC_SEARCH_KW;

@@ -33,42 +33,22 @@ is_turn_to_record(void)
 	return true;
 }
 
-/* One of n. */
-static size_t
-draw_one(size_t n)
-{
-	return (size_t) pg_prng_uint64_range(&pg_global_prng_state, 0, n - 1);
-}
-
-/* One of the intervals, or boxes, that a column was asked for. */
+/* One of the intervals that a column was asked for, or that cover the boxes. */
 static void
 record_column_sample(const RencoderQuery *query, int col)
 {
 	const RencoderKeySet *keys = rencoder_key_newest_set(query, col);
+	const renc_interval *interval;
 	RencoderSample sample;
 
 	if (keys == NULL || keys->none)
 		return;
-	if (keys->boxes.n > 0)
-	{
-		const renc_box *box = &keys->boxes.box[draw_one(keys->boxes.n)];
+	interval = &keys->cover.interval[pg_prng_uint64_range(&pg_global_prng_state, 0, keys->cover.n - 1)];
 
-		/* Points with a NaN are no place. */
-		if (box->xlo == RENC_AXIS_NAN)
-			return;
-		sample = rencoder_sample_interval(renc_zorder(box->xlo, box->ylo), renc_zorder(box->xhi, box->yhi),
-										  keys->generation, RENCODER_SAMPLE_SCAN);
-		sample.kind = RENCODER_SAMPLE_BOX;
-	}
-	else
-	{
-		const renc_interval *interval = &keys->set.interval[draw_one(keys->set.n)];
-
-		/* "<" and ">" are what min and max are for. */
-		if (interval->lo == 0 || interval->hi == PG_UINT64_MAX)
-			return;
-		sample = rencoder_sample_interval(interval->lo, interval->hi, keys->generation, RENCODER_SAMPLE_SCAN);
-	}
+	/* "<" and ">" are what min and max are for; points with a NaN are no place. */
+	if (interval->lo == 0 || interval->hi == PG_UINT64_MAX)
+		return;
+	sample = rencoder_sample_interval(interval->lo, interval->hi, keys->generation, RENCODER_SAMPLE_SCAN);
 	rencoder_samples_store_as_hint(query->index, col, &sample);
 }
 

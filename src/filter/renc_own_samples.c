@@ -124,7 +124,6 @@ draw_key(sample_maker *m, int i, renc_sample *sample)
 	}
 	m->size = (i / KINDS % SIZES + random_unit(m)) / SIZES;
 	m->apart = i % KINDS == KINDS - 1;
-	sample->query = NULL;
 	sample->anchor = m->index[f];
 	sample->kind = RENC_SAMPLE_NEAR;
 }

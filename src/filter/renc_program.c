@@ -16,8 +16,8 @@
 typedef struct compiler
 {
 	renc_program *prog;
-	const renc_query *query;
-	bool		whole;			/* all keys of its hull satisfy it */
+	const renc_interval_set *set;
+	renc_query	query;			/* of the set */
 	int			limit;			/* nodes from this level on are leaves: inside
 								 * ones, or all */
 	bool		all;
@@ -27,18 +27,6 @@ typedef struct compiler
 
 /* What an enumeration does with each node of the target level. */
 typedef void (*visit_fn) (program_compiler *c, uint64_t prefix, bool inside, void *arg);
-
-static renc_overlap
-program_overlap_of(const program_compiler *c, uint64_t lo, uint64_t hi)
-{
-	const renc_query *q = c->query;
-
-	if (!c->whole)
-		return q->overlap(q->arg, lo, hi);
-	if (lo > q->hull_hi || hi < q->hull_lo)
-		return RENC_DISJOINT;
-	return lo >= q->hull_lo && hi <= q->hull_hi ? RENC_INSIDE : RENC_PARTIAL;
-}
 
 /*
  * Visits the nodes of level "to" below the node (prefix, from) that meet the
@@ -54,8 +42,8 @@ visit_program_nodes(program_compiler *c, uint64_t prefix, int from, int to, bool
 	if (!inside)
 	{
 		uint64_t	end = renc_prefix_end(prefix, from);
-		uint64_t	lo = c->query->hull_lo > prefix ? c->query->hull_lo : prefix;
-		uint64_t	hi = c->query->hull_hi < end ? c->query->hull_hi : end;
+		uint64_t	lo = c->query.hull_lo > prefix ? c->query.hull_lo : prefix;
+		uint64_t	hi = c->query.hull_hi < end ? c->query.hull_hi : end;
 		int			shared = lo > hi ? from : renc_common_prefix(lo, hi);
 
 		if (shared > from)
@@ -63,7 +51,7 @@ visit_program_nodes(program_compiler *c, uint64_t prefix, int from, int to, bool
 			from = shared < to ? shared : to;
 			prefix = renc_prefix(lo, from);
 		}
-		switch (program_overlap_of(c, prefix, renc_prefix_end(prefix, from)))
+		switch (renc_interval_set_overlap(c->set, prefix, renc_prefix_end(prefix, from)))
 		{
 			case RENC_DISJOINT:
 				return;
@@ -206,7 +194,7 @@ add_program_trees(program_compiler *c, uint64_t prefix, int from, bool inside, i
 static bool
 program_is_too_long(const program_compiler *c, int deepest)
 {
-	return c->query->nodes(c->query->arg, c->limit < deepest ? c->limit : deepest) > c->max_nodes;
+	return renc_interval_set_nodes(c->set, c->limit < deepest ? c->limit : deepest) > c->max_nodes;
 }
 
 static bool
@@ -221,10 +209,10 @@ try_compile_program(program_compiler *c, int deepest)
 
 void
 renc_program_compile(renc_program *prog, const renc_shape *shape,
-					 uint32_t rows, const renc_query *query)
+					 uint32_t rows, const renc_interval_set *set)
 {
 	prog->rows = rows;
-	renc_program_compile_within(prog, shape, query, RENC_MAX_NODES);
+	renc_program_compile_within(prog, shape, set, RENC_MAX_NODES);
 
 	/* Only the nodes that stay are worth hashing. */
 	for (int i = 0; i < prog->nnodes; i++)
@@ -234,7 +222,7 @@ renc_program_compile(renc_program *prog, const renc_shape *shape,
 
 void
 renc_program_compile_within(renc_program *prog, const renc_shape *shape,
-							const renc_query *query, int max_nodes)
+							const renc_interval_set *set, int max_nodes)
 {
 	uint64_t	stored = 0;
 	uint64_t	levels;
@@ -242,10 +230,10 @@ renc_program_compile_within(renc_program *prog, const renc_shape *shape,
 	int			deepest = renc_stage_deepest(&shape->stage[shape->nstages - 1]);
 
 	c.prog = prog;
-	c.query = query;
-	c.whole = query->overlap(query->arg, query->hull_lo, query->hull_hi) == RENC_INSIDE;
+	c.set = set;
+	c.query = renc_query_intervals(set);
 	c.limit = RENC_KEY_BITS + 1;
-	c.all = query->areal;
+	c.all = false;
 	c.max_nodes = max_nodes;
 	prog->shape = *shape;
 	prog->always = false;
@@ -257,8 +245,7 @@ renc_program_compile_within(renc_program *prog, const renc_shape *shape,
 	/*
 	 * Give up levels until the program fits.  An interval's ends cross one
 	 * node each on every level; those are worth keeping, as long as the trees
-	 * below them find room.  The border of a box crosses ever more, and the
-	 * fewer of them are left the more tests each leaf has above it.
+	 * below them find room.
 	 */
 	while (!try_compile_program(&c, deepest))
 	{

@@ -78,17 +78,16 @@ typedef struct renc_windows
 /*
  * Compiles a query.  Nodes that lie wholly inside the query need not be
  * descended; they are as far as the node budget allows, from the deepest
- * level up.  Of an areal query that goes for nodes on its border too: what a
- * border node that is not descended holds beside the query counts as met.  A
- * query with more roots or boundary nodes than the budget gives a program with
- * "always" set.
+ * level up, and in the end so are those on its border: what such a node holds
+ * beside the query counts as met.  A query with more roots or boundary nodes than
+ * the budget gives a program with "always" set.
  */
 extern void renc_program_compile(renc_program *prog, const renc_shape *shape,
-								 uint32_t rows, const renc_query *query);
+								 uint32_t rows, const renc_interval_set *set);
 
 /* The same with a budget of fewer nodes, and without hashes of nodes: to be looked at only. */
 extern void renc_program_compile_within(renc_program *prog, const renc_shape *shape,
-										const renc_query *query, int max_nodes);
+										const renc_interval_set *set, int max_nodes);
 
 /* Ranges of "candidates" that may hold a key satisfying the query. */
 extern renc_mask renc_program_execute(renc_program *prog, const renc_windows *windows,

@@ -2,9 +2,9 @@
  * renc_query.h
  *		What a query asks of a column's keys, as a predicate over nodes.
  *
- * A node of the segment tree is an interval [lo, hi] of keys.  The probe
- * machine only asks how a node relates to the query; so intervals, sets of
- * intervals and boxes over Z-order keys are one machine with other predicates.
+ * A node of the segment tree is an interval [lo, hi] of keys.  Whoever asks how nodes, or cells
+ * of a run, relate to a query need not know whether it is of intervals or of boxes over Z-order keys.
+ * Probe programs are of intervals, which may cover boxes.
  */
 #ifndef RENC_QUERY_H
 #define RENC_QUERY_H
@@ -20,17 +20,14 @@ typedef enum renc_overlap
 
 /*
  * "hull_lo" and "hull_hi" bound all keys that may satisfy the query.
- * "overlap" may answer RENC_PARTIAL on doubt, never RENC_DISJOINT.  "nodes" of a level, which
- * is not 0, are met by the query at least.
+ * "overlap" may answer RENC_PARTIAL on doubt, never RENC_DISJOINT.
  */
 typedef struct renc_query
 {
 	uint64_t	hull_lo;
 	uint64_t	hull_hi;
 	renc_overlap (*overlap) (const void *arg, uint64_t lo, uint64_t hi);
-	double		(*nodes) (const void *arg, int level);
 	const void *arg;
-	bool		areal;			/* its border crosses more nodes on each level */
 } renc_query;
 
 /* A closed interval of keys. */
@@ -79,10 +76,10 @@ renc_interval_set_overlap(const void *arg, uint64_t lo, uint64_t hi)
 	return RENC_PARTIAL;
 }
 
+/* Nodes of a level, which is not 0, that intervals meet. */
 static inline double
-renc_interval_set_nodes(const void *arg, int level)
+renc_interval_set_nodes(const renc_interval_set *set, int level)
 {
-	const renc_interval_set *set = (const renc_interval_set *) arg;
 	int			shift = RENC_KEY_BITS - level;
 	double		nodes = 0;
 
@@ -105,9 +102,7 @@ renc_query_intervals(const renc_interval_set *set)
 	q.hull_lo = set->interval[0].lo;
 	q.hull_hi = set->interval[set->n - 1].hi;
 	q.overlap = renc_interval_set_overlap;
-	q.nodes = renc_interval_set_nodes;
 	q.arg = set;
-	q.areal = false;
 	return q;
 }
 

@@ -15,7 +15,6 @@
 #define RENC_SHAPE_SEARCH_H
 
 #include "renc_trial.h"
-#include "renc_zorder.h"
 
 /*
  * Windows per root that a search takes at most: an insert writes to all of them.  Where queries

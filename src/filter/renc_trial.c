@@ -15,8 +15,7 @@
  * thousand pairs of a sample and a range tells rates of one in a million.
  *
  * Of an interval without a match only the keys next to it matter: with its first key a node has
- * those below it in common, with its last key those above.  For boxes, keys of the ranges are
- * sorted together, so that those in a node are found by halving.
+ * those below it in common, with its last key those above.
  *
  * One filter is built, of the range with the middle number of keys.  Each range takes other windows
  * of it: the few that a root selects would be fuller or emptier than all by luck.
@@ -29,9 +28,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-
-/* Of more keys in a node, so many tell which ranges have any. */
-#define SEEN_KEYS		128
 
 /* After so many samples that were put the cost so far is looked at. */
 #define BLOCK			4
@@ -100,23 +96,14 @@ mean_of(const renc_trial *t, const chances *p)
 	return sum / t->n;
 }
 
-/* The ranges with a key in a node; of those keys that are "within" its parent. */
+/* The ranges with a key in a node. */
 static uint64_t
-present_in(renc_trial *t, const asked_sample *asked, int i, key_slice within)
+present_in(const renc_trial *t, const asked_sample *asked, int i)
 {
 	const renc_node *node = &t->program.node[i];
 	uint64_t	end = renc_prefix_end(node->prefix, node->level);
 	uint64_t	m = 0;
 
-	if (t->in.areal)
-	{
-		key_slice	s = slice_of(t, within, node->prefix, end);
-
-		t->slice[i] = s;
-		for (size_t k = s.first; k < s.end; k += (s.end - s.first) / SEEN_KEYS + 1)
-			m |= UINT64_C(1) << t->key[k].at;
-		return m;
-	}
 	if (node->prefix <= asked->sample->lo && asked->sample->lo <= end)
 		m = asked->below[node->level];
 	if (node->prefix <= asked->sample->hi && asked->sample->hi <= end)
@@ -128,7 +115,6 @@ present_in(renc_trial *t, const asked_sample *asked, int i, key_slice within)
 static void
 prepare_nodes(renc_trial *t, const asked_sample *asked)
 {
-	const key_slice all = {0, t->nkeys};
 	const renc_program *prog = &t->program;
 
 	for (int tree = 0; tree < prog->ntrees; tree++)
@@ -143,7 +129,7 @@ prepare_nodes(renc_trial *t, const asked_sample *asked)
 			int			parent = prog->node[i].parent >= 0 ? prog->node[i].parent : of->link;
 			double		present;
 
-			t->present[i] = present_in(t, asked, i, parent >= 0 ? t->slice[parent] : all);
+			t->present[i] = present_in(t, asked, i);
 			present = (double) __builtin_popcountll(t->present[i]) / t->n;
 			t->reached[i] = present + absent * ((parent >= 0 ? t->reached[parent] : 1) - present);
 			memset(&t->any[i], 0, sizeof(chances));
@@ -222,12 +208,11 @@ ask(renc_trial *t, asked_sample *asked, const renc_shape *shape)
 {
 	renc_interval interval = {asked->sample->lo, asked->sample->hi};
 	renc_interval_set set = {&interval, 1};
-	renc_query	q = asked->sample->query != NULL ? *asked->sample->query : renc_query_intervals(&set);
 	int			empty = __builtin_popcountll(asked->empty);
 	double		windows = 0;
 	double		passed = empty;
 
-	renc_program_compile_within(&t->program, shape, &q, t->most_nodes);
+	renc_program_compile_within(&t->program, shape, &set, t->most_nodes);
 	if (!t->program.always)
 	{
 		prepare_nodes(t, asked);

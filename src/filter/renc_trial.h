@@ -24,12 +24,11 @@ typedef enum renc_sample_kind
 	RENC_SAMPLE_KINDS
 } renc_sample_kind;
 
-/* A sample query. */
+/* A sample query: an interval. */
 typedef struct renc_sample
 {
-	uint64_t	lo;				/* the interval, or the hull of "query" */
+	uint64_t	lo;
 	uint64_t	hi;
-	const renc_query *query;	/* NULL: the interval [lo, hi] itself */
 	int32_t		anchor;			/* index of a range that does not count, or -1 */
 	renc_sample_kind kind;
 } renc_sample;
@@ -50,7 +49,6 @@ typedef struct renc_trial_input
 	const renc_sample *sample;
 	size_t		nsamples;		/* the first RENC_TRIAL_SAMPLES count */
 	int			max_kw;			/* a search takes no more windows per root */
-	bool		areal;			/* keys in Z-order, asked for by boxes */
 	double		asked_share;	/* what queries that were put count for, if
 								 * there are others */
 } renc_trial_input;

@@ -33,45 +33,31 @@ compare_ranges(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The ranges looked at, for boxes as many as have a number of keys that can be sorted. */
+/* The ranges looked at. */
 static void
 choose_ranges(renc_trial *t)
 {
 	const renc_trial_input *in = &t->in;
 	const renc_keys *all[RENC_GROUP_RANGES];
-	size_t		total = 0;
 	int			n = 0;
 
 	for (int r = 0; r < in->nranges; r++)
 	{
 		double		keys = (double) in->ranges[r].n;
 
-		if (keys == 0 || (in->capacity > 0 && renc_rule_overfull(keys, in->capacity)) ||
-			(in->areal && keys > MOST_KEYS))
+		if (keys == 0 || (in->capacity > 0 && renc_rule_overfull(keys, in->capacity)))
 			continue;
 		all[n++] = &in->ranges[r];
-		total += in->ranges[r].n;
 	}
 	t->n = n < RANGES ? n : RANGES;
-	if (in->areal && (double) total * t->n > (double) MOST_KEYS * n)
-		t->n = (int) fmax(1, (double) n * MOST_KEYS / (double) total);
 	for (int i = 0; i < t->n; i++)
 		t->at[i] = all[(2 * i + 1) * n / (2 * t->n)];
 	qsort(t->at, t->n, sizeof(t->at[0]), compare_ranges);
 }
 
-static int
-compare_keys(const void *a, const void *b)
-{
-	uint64_t	x = ((const trial_key *) a)->key;
-	uint64_t	y = ((const trial_key *) b)->key;
-
-	return (x > y) - (x < y);
-}
-
 /*
- * The keys of all ranges, and those of the filter that is built: of many, the middle, and the part
- * of the windows that there would be for them.
+ * The keys of the filter that is built: of many, the middle, and the part of the windows that there would
+ * be for them.
  */
 static void
 gather_keys(renc_trial *t)
@@ -83,14 +69,6 @@ gather_keys(renc_trial *t)
 	t->nwindows = (uint32_t) fmin(ceil(part * t->in.nwindows), MOST_WINDOWS);
 	t->filled.n = (size_t) ceil((double) from->n * t->nwindows / t->in.nwindows);
 	t->filled.key = from->key + (from->n - t->filled.n) / 2;
-	t->nkeys = 0;
-	for (int i = 0; i < t->n && t->in.areal; i++)
-		for (size_t k = 0; k < t->at[i]->n && t->nkeys < MOST_KEYS; k++)
-		{
-			t->key[t->nkeys].key = t->at[i]->key[k];
-			t->key[t->nkeys++].at = i;
-		}
-	qsort(t->key, t->nkeys, sizeof(trial_key), compare_keys);
 }
 
 /* Which ranges match an interval, and with which levels do others have keys beside it? */
@@ -122,23 +100,6 @@ compare_interval(renc_trial *t, asked_sample *asked)
 	}
 }
 
-/* Which ranges match a box?  On doubt one does. */
-static void
-compare_box(renc_trial *t, asked_sample *asked)
-{
-	const renc_query *q = asked->sample->query;
-	const key_slice all = {0, t->nkeys};
-	key_slice	s = slice_of(t, all, asked->sample->lo, asked->sample->hi);
-
-	for (size_t i = s.first; i < s.end && asked->empty != 0; i++)
-	{
-		uint64_t	bit = UINT64_C(1) << t->key[i].at;
-
-		if (asked->empty & bit && q->overlap(q->arg, t->key[i].key, t->key[i].key) != RENC_DISJOINT)
-			asked->empty &= ~bit;
-	}
-}
-
 /* Compares samples with ranges; leaves those that tell something. */
 static void
 compare_all(renc_trial *t)
@@ -154,10 +115,7 @@ compare_all(renc_trial *t)
 		memset(asked, 0, sizeof(*asked));
 		asked->sample = s;
 		asked->empty = ~UINT64_C(0) >> (64 - t->n);
-		if (t->in.areal)
-			compare_box(t, asked);
-		else
-			compare_interval(t, asked);
+		compare_interval(t, asked);
 
 		/* The range of a value is no match that a query like it has. */
 		matching = t->n - __builtin_popcountll(asked->empty) - (s->kind == RENC_SAMPLE_NEAR);

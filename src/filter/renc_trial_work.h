@@ -13,24 +13,8 @@
 #define RANGES			64
 typedef float chances __attribute__((vector_size(RANGES * sizeof(float)), aligned(4)));
 
-/* For boxes, keys that are sorted together. */
-#define MOST_KEYS		65536
-
 /* Windows of the filter that is built. */
 #define MOST_WINDOWS	128.0
-
-typedef struct trial_key
-{
-	uint64_t	key;
-	int			at;				/* position of its range */
-} trial_key;
-
-/* Keys [first, end) of those sorted together. */
-typedef struct key_slice
-{
-	size_t		first;
-	size_t		end;
-} key_slice;
 
 /* A sample that tells something. */
 typedef struct asked_sample
@@ -39,9 +23,9 @@ typedef struct asked_sample
 	double		must;			/* heap pages of the group that match */
 	double		passed;			/* of the last shape that all were asked of */
 	uint64_t	empty;			/* positions without a match that count */
-	uint64_t	below[RENC_KEY_BITS + 1];	/* of an interval: positions with
-											 * a key in the node of this level
-											 * that holds its first key, */
+	uint64_t	below[RENC_KEY_BITS + 1];	/* positions with a key in the
+											 * node of this level that holds
+											 * its first key, */
 	uint64_t	above[RENC_KEY_BITS + 1];	/* and its last one */
 } asked_sample;
 
@@ -76,14 +60,11 @@ struct renc_trial
 	int			nasked;
 	asked_sample asked[RENC_TRIAL_SAMPLES];
 	asked_sample *order[RENC_TRIAL_SAMPLES];
-	size_t		nkeys;			/* sorted together */
-	trial_key	key[MOST_KEYS];
 	uint8_t		image[(int) MOST_WINDOWS * RENC_TRIAL_ROWS];
 	float		fill[(int) MOST_WINDOWS];
 
 	/* Of the query that is asked. */
 	renc_program program;
-	key_slice	slice[RENC_MAX_NODES];
 	uint64_t	present[RENC_MAX_NODES];	/* ranges with a key in the node */
 	double		reached[RENC_MAX_NODES];	/* mean probability that all above
 											 * pass and it does */
@@ -93,27 +74,5 @@ struct renc_trial
 										 * one of the tree's */
 	chances		top;			/* the query */
 };
-
-/* Those of a slice from lo to hi. */
-static inline key_slice
-slice_of(const renc_trial *t, key_slice s, uint64_t lo, uint64_t hi)
-{
-	size_t		end = s.end;
-
-	while (s.first < end)
-	{
-		size_t		middle = s.first + (end - s.first) / 2;
-
-		if (t->key[middle].key < lo)
-			s.first = middle + 1;
-		else
-			end = middle;
-	}
-	return hi == ~UINT64_C(0) || s.first == s.end ? s :
-		(key_slice)
-	{
-		s.first, slice_of(t, s, hi + 1, ~UINT64_C(0)).first
-	};
-}
 
 #endif							/* RENC_TRIAL_WORK_H */

@@ -234,31 +234,6 @@ renc_box_set_prepare(renc_box *box, size_t n)
 	return kept;
 }
 
-/* Nodes of one axis, "bits" deep, that cells from lo to hi lie in. */
-static double
-zorder_axis_nodes(uint32_t lo, uint32_t hi, int bits)
-{
-	if (bits == 0)
-		return 1;
-	return (double) (hi >> (32 - bits)) - (double) (lo >> (32 - bits)) + 1;
-}
-
-double
-renc_box_count_nodes(const renc_box *box, int level)
-{
-	return zorder_axis_nodes(box->xlo, box->xhi, (level + 1) / 2) *
-		zorder_axis_nodes(box->ylo, box->yhi, level / 2);
-}
-
-static double
-box_set_nodes(const void *arg, int level)
-{
-	const renc_box_set *set = (const renc_box_set *) arg;
-
-	/* Boxes may overlap. */
-	return renc_box_count_nodes(&set->box[0], level);
-}
-
 renc_query
 renc_query_boxes(const renc_box_set *set)
 {
@@ -267,8 +242,6 @@ renc_query_boxes(const renc_box_set *set)
 	q.hull_lo = set->box[0].first;
 	q.hull_hi = set->box[set->n - 1].reach;
 	q.overlap = renc_box_set_overlap;
-	q.nodes = box_set_nodes;
 	q.arg = set;
-	q.areal = true;
 	return q;
 }

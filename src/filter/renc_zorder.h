@@ -77,7 +77,4 @@ extern renc_query renc_query_boxes(const renc_box_set *set);
 /* How the rectangle of a node, whose first and last key these are, meets a box. */
 extern renc_overlap renc_box_node_overlap(const renc_box *box, uint64_t lo, uint64_t hi);
 
-/* Nodes of a level that meet a box. */
-extern double renc_box_count_nodes(const renc_box *box, int level);
-
 #endif							/* RENC_ZORDER_H */

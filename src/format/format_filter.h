@@ -12,7 +12,6 @@
 #define RENCODER_FORMAT_FILTER_H
 
 #include "filter/renc_query.h"
-#include "filter/renc_zorder.h"
 #include "key/key.h"
 #include "key/range_keys.h"
 #include "store/matrix_pages.h"
@@ -35,8 +34,7 @@
 typedef struct RencoderProbe
 {
 	Relation	index;
-	const renc_interval_set *set;	/* what the query asks for: intervals, */
-	const renc_box_set *boxes;	/* or boxes, the other one is NULL */
+	const renc_interval_set *set;	/* what the query asks for */
 	int64		npages;			/* index pages read so far */
 
 	/*
@@ -84,12 +82,8 @@ extern void rencoder_filter_fill_image(const RencoderConfig *config, const renc_
 
 /* Asking it. */
 
-/*
- * "set", the intervals that are the query, or "boxes" must live on; the other one is
- * NULL.
- */
-extern RencoderProbe *rencoder_filter_probe_begin(Relation index, const renc_interval_set *set,
-												  const renc_box_set *boxes);
+/* "set", the intervals that are the query, must live on. */
+extern RencoderProbe *rencoder_filter_probe_begin(Relation index, const renc_interval_set *set);
 extern void rencoder_filter_probe_end(RencoderProbe *probe);
 
 /* Which of "candidates" may hold a key that satisfies the probe's query? */

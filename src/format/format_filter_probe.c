@@ -12,16 +12,16 @@
 /* Pages of a matrix that are kept while it is probed: 1 MB. */
 #define KEPT_PAGES		128
 
-/* Intervals or boxes that a program may hold even if it must give up levels. */
+/* Intervals that a program may hold even if it must give up levels. */
 #define FEW_PARTS	8
 
 /* Sets of more of them than this give up levels rather than be cut finer. */
 #define MANY_PARTS	256
 
 /*
- * The programs of a query for one shape.  A set of intervals or boxes that is
- * too much for one program is cut into several, each for some of them, whose
- * results are to be ORed.
+ * The programs of a query for one shape.  A set of intervals that is too much
+ * for one program is cut into several, each for some of them, whose results are
+ * to be ORed.
  */
 typedef struct FilterPrograms
 {
@@ -35,13 +35,12 @@ typedef struct FilterPrograms
 } FilterPrograms;
 
 RencoderProbe *
-rencoder_filter_probe_begin(Relation index, const renc_interval_set *set, const renc_box_set *boxes)
+rencoder_filter_probe_begin(Relation index, const renc_interval_set *set)
 {
 	RencoderProbe *probe = palloc0(sizeof(RencoderProbe));
 
 	probe->index = index;
 	probe->set = set;
-	probe->boxes = boxes;
 	probe->buffer = InvalidBuffer;
 	return probe;
 }
@@ -77,51 +76,22 @@ add_probe_program(FilterPrograms *programs, renc_program *program)
 		programs->visits += program->shape.stage[program->tree[i].stage].kw;
 }
 
-/* Intervals or boxes of the query. */
-static size_t
-count_parts(const RencoderProbe *probe)
-{
-	return probe->set != NULL ? probe->set->n : probe->boxes->n;
-}
-
-/* Compiles the program of n parts of the query, from "first" on. */
-static void
-compile_probe_parts(const RencoderProbe *probe, const renc_shape *shape, size_t first,
-					size_t n, renc_program *program)
-{
-	renc_interval_set intervals;
-	renc_box_set boxes;
-	renc_query	query;
-
-	if (probe->set != NULL)
-	{
-		intervals.interval = probe->set->interval + first;
-		intervals.n = n;
-		query = renc_query_intervals(&intervals);
-	}
-	else
-	{
-		boxes.box = probe->boxes->box + first;
-		boxes.n = n;
-		query = renc_query_boxes(&boxes);
-	}
-	renc_program_compile(program, shape, RENCODER_ROWS, &query);
-}
-
 /*
- * Compiles the program of some parts, from "first" on; as many as fit, at most
+ * Compiles the program of some intervals, from "first" on; as many as fit, at most
  * *n, which becomes their number.
  */
 static renc_program *
 compile_some_probe_parts(const RencoderProbe *probe, const renc_shape *shape, size_t first,
 						 size_t *n)
 {
-	size_t		few = count_parts(probe) > MANY_PARTS ? *n : FEW_PARTS;
+	size_t		few = probe->set->n > MANY_PARTS ? *n : FEW_PARTS;
 	renc_program *program = palloc(sizeof(renc_program));
 
 	for (;;)
 	{
-		compile_probe_parts(probe, shape, first, *n, program);
+		renc_interval_set some = {probe->set->interval + first, *n};
+
+		renc_program_compile(program, shape, RENCODER_ROWS, &some);
 		if (*n == 1 ||
 			(!program->always && (program->complete || *n <= few)))
 			return program;
@@ -134,7 +104,7 @@ static void
 compile_probe_programs(const RencoderProbe *probe, const renc_shape *shape,
 					   FilterPrograms *programs)
 {
-	size_t		parts = count_parts(probe);
+	size_t		parts = probe->set->n;
 	size_t		guess = RENC_MAX_TREES / shape->nstages;
 	size_t		first = 0;
 

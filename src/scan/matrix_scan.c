@@ -46,8 +46,7 @@ ask_block(MatrixScan *m, const RencoderMatrixEntry *entry, renc_mask *found)
 	if (renc_mask_empty(asked))
 		return true;
 	if (m->probe == NULL)
-		m->probe = rencoder_filter_probe_begin(m->scan->index, m->keys->set.n > 0 ? &m->keys->set : NULL,
-											   m->keys->boxes.n > 0 ? &m->keys->boxes : NULL);
+		m->probe = rencoder_filter_probe_begin(m->scan->index, &m->keys->cover);
 	*found = renc_mask_or(*found, rencoder_filter_probe(m->probe, entry, asked));
 	return m->probe->fault == NULL ||
 		rencoder_run_scan_note_fault(m->scan, m->probe->fault_blkno, m->probe->fault);

@@ -32,39 +32,30 @@ sample_column_arg(Relation index, int32 attnum)
 	return attnum - 1;
 }
 
-/*
- * The sample that a scan with these keys on a column would leave, coded by the
- * column's newest coder.
- */
-static RencoderSample
-sample_of_keys(Relation index, int col, const ScanKeyData *keys, int nkeys)
+/* Stores what a scan with these keys on a column asks for, coded by the column's newest coder. */
+static void
+store_samples_of_keys(Relation index, int col, const ScanKeyData *keys, int nkeys)
 {
 	uint32		generation = rencoder_coder_newest_generation(index, col);
 	RencoderQuery *query = rencoder_key_make_query(index, keys, nkeys);
 	const RencoderKeySet *set = rencoder_key_get_set(query, col, generation);
-	RencoderSample sample;
 
 	if (set == NULL)
 		elog(ERROR, "coder %u of index \"%s\" is gone", generation,
 			 RelationGetRelationName(index));
-	if (set->none && rencoder_key_is_boxed(index, col))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the bounds of a query sample are not two corners of a box"),
-				 errhint("Give bounds that values of the column could have.")));
 	if (set->none)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("lower bound of a query sample must not be greater than its upper bound"),
-				 errhint("Exchange the bounds.")));
-	if (set->boxes.n == 0)
-		return rencoder_sample_interval(set->set.interval[0].lo, set->set.interval[0].hi,
-										generation, RENCODER_SAMPLE_ADDED);
-	sample = rencoder_sample_interval(renc_zorder(set->boxes.box[0].xlo, set->boxes.box[0].ylo),
-									  renc_zorder(set->boxes.box[0].xhi, set->boxes.box[0].yhi),
-									  generation, RENCODER_SAMPLE_ADDED);
-	sample.kind = RENCODER_SAMPLE_BOX;
-	return sample;
+				 errmsg("no value of the column lies between the bounds of a query sample"),
+				 errhint("Exchange the bounds, or give bounds that values of the column could have.")));
+	rencoder_hints_ensure_pages(index);
+	for (size_t i = 0; i < set->cover.n; i++)
+	{
+		RencoderSample sample = rencoder_sample_interval(set->cover.interval[i].lo, set->cover.interval[i].hi,
+														 generation, RENCODER_SAMPLE_ADDED);
+
+		rencoder_samples_store(index, col, &sample);
+	}
 }
 
 /*
@@ -80,7 +71,6 @@ rencoder_add_query_sample(PG_FUNCTION_ARGS)
 	RencoderOpenIndex target;
 	ScanKeyData keys[RENCODER_BOUND_KEYS];
 	int			nkeys;
-	RencoderSample sample;
 	int			col;
 
 	if (PG_ARGISNULL(0))
@@ -96,30 +86,9 @@ rencoder_add_query_sample(PG_FUNCTION_ARGS)
 	nkeys = rencoder_bounds_scankeys(target.index, col, get_fn_expr_argtype(fcinfo->flinfo, 1),
 									 &fcinfo->args[1], keys);
 	rencoder_open_index_switch_to_owner(&target);
-	sample = sample_of_keys(target.index, col, keys, nkeys);
-	rencoder_hints_ensure_pages(target.index);
-	rencoder_samples_store(target.index, col, &sample);
+	store_samples_of_keys(target.index, col, keys, nkeys);
 	rencoder_open_index_close(&target);
 	PG_RETURN_VOID();
-}
-
-static const char *
-sample_kind_name(const RencoderSample *sample)
-{
-	return sample->kind == RENCODER_SAMPLE_BOX ? "box" : "interval";
-}
-
-static const char *
-sample_source_name(const RencoderSample *sample)
-{
-	switch (sample->source)
-	{
-		case RENCODER_SAMPLE_ADDED:
-			return "added";
-		case RENCODER_SAMPLE_SCAN:
-			return "scan";
-	}
-	return "unknown";
 }
 
 /*
@@ -162,15 +131,14 @@ rencoder_query_samples(PG_FUNCTION_ARGS)
 		{
 			const RencoderSample *s = &samples[i];
 			bool		hidden = !may_see_sample_keys(&target, s);
-			bool		nulls[6] = {false, hidden, hidden};
-			Datum		values[6];
+			bool		nulls[5] = {false, hidden, hidden};
+			Datum		values[5];
 
 			values[0] = Int16GetDatum(col + 1);
 			values[1] = CStringGetTextDatum(psprintf("0x%016llx", (unsigned long long) s->lo));
 			values[2] = CStringGetTextDatum(psprintf("0x%016llx", (unsigned long long) s->hi));
-			values[3] = CStringGetTextDatum(sample_kind_name(s));
-			values[4] = CStringGetTextDatum(sample_source_name(s));
-			values[5] = Int64GetDatum(s->coder);
+			values[3] = CStringGetTextDatum(s->source == RENCODER_SAMPLE_SCAN ? "scan" : "added");
+			values[4] = Int64GetDatum(s->coder);
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		}
 		pfree(samples);

@@ -18,12 +18,8 @@
 
 #include "store/hint_pages.h"
 
-typedef enum RencoderSampleKind
-{
-	RENCODER_SAMPLE_NONE = 0,	/* an empty slot */
-	RENCODER_SAMPLE_INTERVAL,	/* keys from lo to hi */
-	RENCODER_SAMPLE_BOX			/* lo and hi are Z-order keys of two corners */
-} RencoderSampleKind;
+/* The kind of a sample; others are of no use: 0 is an empty slot, 2 had two corners of a box. */
+#define RENCODER_SAMPLE_INTERVAL	1
 
 typedef enum RencoderSampleSource
 {
@@ -33,10 +29,10 @@ typedef enum RencoderSampleSource
 
 typedef struct RencoderSample
 {
-	uint64		lo;				/* lo <= hi */
+	uint64		lo;				/* keys from lo to hi; lo <= hi */
 	uint64		hi;
 	uint32		coder;			/* generation of the coder that made the keys */
-	uint8		kind;			/* RencoderSampleKind */
+	uint8		kind;			/* RENCODER_SAMPLE_INTERVAL */
 	uint8		source;			/* RencoderSampleSource */
 	uint16		check;			/* of all bytes before (private) */
 } RencoderSample;

@@ -44,9 +44,9 @@ extern renc_interval_set fuzz_take_intervals(fuzz_input *in, const uint64_t *kno
 											 size_t nknown, renc_interval *interval);
 
 static inline bool
-fuzz_in_query(const renc_query *query, uint64_t key)
+fuzz_in_query(const renc_interval_set *query, uint64_t key)
 {
-	return query->overlap(query->arg, key, key) != RENC_DISJOINT;
+	return renc_interval_set_overlap(query, key, key) != RENC_DISJOINT;
 }
 
 /* Targets. */

@@ -184,7 +184,7 @@ fill_group(group *g, fuzz_input *in)
 
 /* Ranges with a key in the query. */
 static renc_mask
-truth(const group *g, const renc_query *query)
+truth(const group *g, const renc_interval_set *query)
 {
 	renc_mask	result = renc_mask_none();
 
@@ -245,9 +245,6 @@ fuzz_program(fuzz_input *in)
 	group	   *g = &grp;
 	renc_interval interval[4];
 	renc_interval_set set;
-	renc_box	box[3];
-	renc_box_set boxes = {box, 0};
-	renc_query	query;
 	renc_windows windows;
 	renc_mask	candidates = {{fuzz_take64(in) | fuzz_take64(in), fuzz_take64(in) | fuzz_take64(in)}};
 	uint8_t		how = fuzz_take8(in);
@@ -276,31 +273,8 @@ fuzz_program(fuzz_input *in)
 	windows.width = g->width;
 	windows.window = read_window;
 	windows.arg = &g->img;
-	if (how < 224)
-	{
-		set = fuzz_take_intervals(in, g->known, g->nknown, interval);
-		query = renc_query_intervals(&set);
-	}
-	else
-	{
-		/* Keys as those of points, and boxes around some of them. */
-		for (boxes.n = 0; boxes.n < (size_t) 1 + how % 3; boxes.n++)
-		{
-			renc_box   *b = &box[boxes.n];
-			uint64_t	corner = fuzz_take_key(in, g->known, g->nknown);
-
-			renc_zorder_split(corner, &b->xlo, &b->ylo);
-			b->xhi = b->xlo + (uint32_t) (fuzz_take64(in) >> (32 + fuzz_take8(in) % 32));
-			b->yhi = b->ylo + (uint32_t) (fuzz_take64(in) >> (32 + fuzz_take8(in) % 32));
-			if (b->xhi < b->xlo)
-				b->xhi = UINT32_MAX;
-			if (b->yhi < b->ylo)
-				b->yhi = UINT32_MAX;
-		}
-		boxes.n = renc_box_set_prepare(box, boxes.n);
-		query = renc_query_boxes(&boxes);
-	}
-	renc_program_compile(&program, &g->shape, g->rows, &query);
+	set = fuzz_take_intervals(in, g->known, g->nknown, interval);
+	renc_program_compile(&program, &g->shape, g->rows, &set);
 	if (program.always)
 		return;
 	fuzz_expect(program.nnodes <= RENC_MAX_NODES && program.ntrees <= RENC_MAX_TREES, "a program is too long");
@@ -312,7 +286,7 @@ fuzz_program(fuzz_input *in)
 			asked.w[0] &= 0xFF, asked.w[1] = 0;
 		result = renc_program_execute(&program, &windows, asked);
 		fuzz_expect(renc_mask_empty(renc_mask_andnot(result, asked)), "a range that nobody asked for");
-		fuzz_expect(renc_mask_empty(renc_mask_andnot(renc_mask_and(truth(g, &query), asked), result)),
+		fuzz_expect(renc_mask_empty(renc_mask_andnot(renc_mask_and(truth(g, &set), asked), result)),
 					"a range is missing");
 	}
 }

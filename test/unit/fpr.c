@@ -101,13 +101,11 @@ measure(const group *g, int nranges, double bits_per_key, const renc_shape *shap
 	{
 		renc_interval interval;
 		renc_interval_set set = {&interval, 1};
-		renc_query	query;
 		renc_mask	result;
 		renc_mask	truth;
 
 		next(&interval.lo, &interval.hi);
-		query = renc_query_intervals(&set);
-		renc_program_compile(&program, shape, TEST_ROWS, &query);
+		renc_program_compile(&program, shape, TEST_ROWS, &set);
 		result = renc_program_execute(&program, &windows, some);
 		truth = renc_mask_and(holders_of(g, interval.lo, interval.hi), some);
 		passed += renc_mask_count(renc_mask_andnot(result, truth));

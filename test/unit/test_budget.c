@@ -148,7 +148,6 @@ static void
 check_set(const group *g, const renc_interval *intervals, size_t n, findings *f)
 {
 	renc_interval_set set = {intervals, n};
-	renc_query	query = renc_query_intervals(&set);
 	renc_windows windows = filter_windows(&g->filter);
 	renc_mask	candidates = {{rnd() | rnd(), rnd() | rnd()}};
 	renc_mask	truth = renc_mask_none();
@@ -158,7 +157,7 @@ check_set(const group *g, const renc_interval *intervals, size_t n, findings *f)
 	for (size_t i = 0; i < n; i++)
 		truth = renc_mask_or(truth, true_ranges(g->ranges, RENC_GROUP_RANGES,
 												intervals[i].lo, intervals[i].hi));
-	renc_program_compile(&program, &g->shape, TEST_ROWS, &query);
+	renc_program_compile(&program, &g->shape, TEST_ROWS, &set);
 	result = renc_program_execute(&program, &windows, candidates);
 
 	f->runs++;
@@ -238,7 +237,6 @@ test_always(void)
 {
 	renc_interval interval = {0, 0};
 	renc_interval_set set = {&interval, 1};
-	renc_query	query;
 	int			wrong = 0;
 	int			unexpected = 0;
 
@@ -253,8 +251,7 @@ test_always(void)
 		if (interval.hi < interval.lo)
 			interval.hi = ~UINT64_C(0);
 		roots = root == 0 ? 1 : (interval.hi >> (64 - root)) - (interval.lo >> (64 - root)) + 1;
-		query = renc_query_intervals(&set);
-		renc_program_compile(&program, &shape, TEST_ROWS, &query);
+		renc_program_compile(&program, &shape, TEST_ROWS, &set);
 		/* Each inside root has 4 nodes of the first level: they fit as well. */
 		if (program.always && roots <= RENC_MAX_TREES)
 			unexpected++;
@@ -271,7 +268,6 @@ test_first_stage(void)
 {
 	renc_interval interval = {0, 0};
 	renc_interval_set set = {&interval, 1};
-	renc_query	query;
 	int			wrong = 0;
 
 	for (int i = 0; i < 500; i++)
@@ -283,8 +279,7 @@ test_first_stage(void)
 		interval.hi = interval.lo + (UINT64_C(300) << (RENC_KEY_BITS - 40)) + (rnd() >> 28);
 		if (interval.hi < interval.lo)
 			continue;
-		query = renc_query_intervals(&set);
-		renc_program_compile(&program, &shape, TEST_ROWS, &query);
+		renc_program_compile(&program, &shape, TEST_ROWS, &set);
 		wrong += program.always || program.nnodes == 0;
 		for (int n = 0; n < program.nnodes; n++)
 			wrong += program.node[n].level > 24;
@@ -304,7 +299,6 @@ test_set_is_union(void)
 	for (int i = 0; i < 400; i++)
 	{
 		renc_interval_set set = {intervals, 0};
-		renc_query	query;
 		renc_windows windows;
 		renc_mask	united;
 		renc_mask	parts = renc_mask_none();
@@ -321,16 +315,14 @@ test_set_is_union(void)
 		}
 		windows = filter_windows(&g.filter);
 		set.n = 6;
-		query = renc_query_intervals(&set);
-		renc_program_compile(&program, &g.shape, TEST_ROWS, &query);
+		renc_program_compile(&program, &g.shape, TEST_ROWS, &set);
 		united = renc_program_execute(&program, &windows, renc_mask_all());
 		cut = program.always;
 		for (int k = 0; k < 6; k++)
 		{
 			renc_interval_set one = {&intervals[k], 1};
 
-			query = renc_query_intervals(&one);
-			renc_program_compile(&program, &g.shape, TEST_ROWS, &query);
+			renc_program_compile(&program, &g.shape, TEST_ROWS, &one);
 			parts = renc_mask_or(parts, renc_program_execute(&program, &windows, renc_mask_all()));
 			cut |= program.always;
 		}
@@ -359,7 +351,6 @@ test_unreadable(void)
 {
 	renc_interval interval = {1000, 1010};
 	renc_interval_set set = {&interval, 1};
-	renc_query	query = renc_query_intervals(&set);
 	renc_windows windows = {5, RENC_MATRIX_WIDTH, no_window, NULL};
 	renc_mask	candidates = {{rnd(), rnd()}};
 	int			wrong = 0;
@@ -369,7 +360,7 @@ test_unreadable(void)
 		renc_shape	shape;
 
 		random_shape(&shape, 50, 64);
-		renc_program_compile(&program, &shape, TEST_ROWS, &query);
+		renc_program_compile(&program, &shape, TEST_ROWS, &set);
 		wrong += !mask_equal(renc_program_execute(&program, &windows, candidates), candidates);
 	}
 	tap_ok(wrong == 0, "unreadable windows: all candidates stay, %d wrong", wrong);
@@ -400,7 +391,6 @@ test_window_reads(void)
 		{
 			renc_interval interval = {rnd(), 0};
 			renc_interval_set set = {&interval, 1};
-			renc_query	query;
 			renc_windows inner = filter_windows(&g.filter);
 			renc_windows outer = inner;
 			int			bound = 0;
@@ -408,8 +398,7 @@ test_window_reads(void)
 			interval.hi = interval.lo + rnd_below(1000);
 			if (interval.hi < interval.lo)
 				continue;
-			query = renc_query_intervals(&set);
-			renc_program_compile(&program, &g.shape, TEST_ROWS, &query);
+			renc_program_compile(&program, &g.shape, TEST_ROWS, &set);
 			outer.window = counting_window;
 			outer.arg = &inner;
 			window_calls = 0;

@@ -156,10 +156,9 @@ measure(const test_filter *f, const renc_shape *shape, const renc_interval *quer
 	for (int i = 0; i < n; i++)
 	{
 		renc_interval_set set = {(renc_interval *) &query[i], 1};
-		renc_query	q = renc_query_intervals(&set);
 		renc_mask	truth = true_ranges(ranges, RANGES, query[i].lo, query[i].hi);
 
-		renc_program_compile(&program, shape, TEST_ROWS, &q);
+		renc_program_compile(&program, shape, TEST_ROWS, &set);
 		passed += renc_mask_count(renc_mask_andnot(renc_program_execute(&program, &windows, all), truth));
 		empty += RANGES - renc_mask_count(truth);
 	}

@@ -130,7 +130,6 @@ prepare(const setting *s)
 	for (int i = 0; i < SAMPLES; i++)
 	{
 		s->query(&sample[i].lo, &sample[i].hi);
-		sample[i].query = NULL;
 		sample[i].anchor = -1;
 		sample[i].kind = RENC_SAMPLE_ASKED;
 	}
@@ -200,10 +199,9 @@ measure(const renc_shape *shape, double *passed, double *reads, long *missed)
 	for (int i = 0; i < QUERIES; i++)
 	{
 		renc_interval_set set = {&query[i], 1};
-		renc_query	q = renc_query_intervals(&set);
 		renc_mask	mask;
 
-		renc_program_compile(&program, shape, TEST_ROWS, &q);
+		renc_program_compile(&program, shape, TEST_ROWS, &set);
 		mask = renc_program_execute(&program, &windows, renc_mask_all());
 		*passed += renc_mask_count(renc_mask_andnot(mask, truth[i]));
 		*missed += renc_mask_count(renc_mask_andnot(truth[i], mask));
@@ -412,7 +410,6 @@ test_odd(void)
 			{
 				sample[k].lo = rnd() >> rnd_below(64);
 				sample[k].hi = rnd_below(9) ? sample[k].lo : ~UINT64_C(0);
-				sample[k].query = NULL;
 				sample[k].anchor = (int32_t) rnd_below(nranges + 1) - 1;
 				sample[k].kind = (renc_sample_kind) rnd_below(RENC_SAMPLE_KINDS);
 			}

@@ -172,11 +172,10 @@ check_interval(const group *g, const sweep_plan *plan, const renc_interval *inte
 			   renc_mask truth, findings *f)
 {
 	renc_interval_set set = {interval, 1};
-	renc_query	query = renc_query_intervals(&set);
 	renc_windows windows = filter_windows(&g->matrix);
 	renc_mask	result;
 
-	renc_program_compile(&program, &g->shape, g->matrix.rows, &query);
+	renc_program_compile(&program, &g->shape, g->matrix.rows, &set);
 	result = renc_program_execute(&program, &windows, renc_mask_all());
 
 	f->false_negatives += !mask_subset(truth, result);
