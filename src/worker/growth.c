@@ -67,12 +67,8 @@
 /* It merges so many pages of deltas with it. */
 #define INLINE_MERGED			1024
 
-/* One transaction's new indexes that it asks for by name; else it asks for all there are. */
-#define MAX_NEW_INDEXES			64
-
-/* Indexes that the worker cannot see before this transaction commits. */
-static Oid	new_indexes[MAX_NEW_INDEXES];
-static int	nnew_indexes = 0;	/* MAX_NEW_INDEXES + 1: there are more */
+/* Are there indexes that the worker cannot see before this transaction commits? */
+static bool any_new_index = false;
 
 /* Can the worker of the database see the index' pages, and has it a right to? */
 static bool
@@ -82,9 +78,8 @@ worker_can_see(Relation index)
 }
 
 /*
- * The transaction has ended.  When it has committed, the worker can see what is new; it
- * waits for the locks, and finds nothing of what a subtransaction took back.  Nothing
- * here may raise an error: rencoder_worker_queue_prepare().
+ * The transaction has ended.  When it has committed, the worker can see what is new, among all indexes.
+ * Nothing here may raise an error: rencoder_worker_queue_prepare().
  */
 static void
 ask_after_commit(XactEvent event, void *arg)
@@ -92,14 +87,9 @@ ask_after_commit(XactEvent event, void *arg)
 	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PARALLEL_PRE_COMMIT ||
 		event == XACT_EVENT_PRE_PREPARE)
 		return;
-	if (event == XACT_EVENT_COMMIT && nnew_indexes > MAX_NEW_INDEXES)
+	if (event == XACT_EVENT_COMMIT && any_new_index)
 		(void) rencoder_worker_queue_put(InvalidOid, false);
-	else if (event == XACT_EVENT_COMMIT)
-	{
-		for (int i = 0; i < nnew_indexes; i++)
-			(void) rencoder_worker_queue_put(new_indexes[i], false);
-	}
-	nnew_indexes = 0;
+	any_new_index = false;
 }
 
 /* Whatever is left of an index that is new in this transaction is for the worker then. */
@@ -107,21 +97,13 @@ static void
 remember_new_index(Relation index)
 {
 	static bool registered = false;
-	int			i = Min(nnew_indexes, MAX_NEW_INDEXES);
 
-	if (RelationUsesLocalBuffers(index) || !rencoder_new_in_transaction(index) ||
+	if (any_new_index || RelationUsesLocalBuffers(index) || !rencoder_new_in_transaction(index) ||
 		!rencoder_worker_queue_prepare())
-		return;
-	while (i > 0 && new_indexes[i - 1] != RelationGetRelid(index))
-		i--;
-	if (i > 0)
 		return;
 	if (!registered)
 		RegisterXactCallback(ask_after_commit, NULL);
-	registered = true;
-	if (nnew_indexes < MAX_NEW_INDEXES)
-		new_indexes[nnew_indexes] = RelationGetRelid(index);
-	nnew_indexes = Min(nnew_indexes + 1, MAX_NEW_INDEXES + 1);
+	registered = any_new_index = true;
 }
 
 static bool
