@@ -111,7 +111,7 @@ rencoder_options_init(void)
 							 GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("rencoder.sample_rate",
-							"Records every n-th scan of a session in the index.",
+							"Records one of n scans in an index of filters.",
 							"Zero records none.",
 							&rencoder_sample_rate,
 							RENCODER_DEFAULT_SAMPLE_RATE,

@@ -63,7 +63,7 @@ extern bool rencoder_enable_scan;
 /* rencoder.enable_ordered_scan: is the planner told of the order of indexes? */
 extern bool rencoder_enable_ordered_scan;
 
-/* rencoder.sample_rate: every n-th scan is recorded; 0: none */
+/* rencoder.sample_rate: one of n scans is recorded; 0: none */
 #define RENCODER_DEFAULT_SAMPLE_RATE	10
 
 extern int	rencoder_sample_rate;

@@ -6,18 +6,21 @@
 
 #include "access/itup.h"
 #include "access/relscan.h"
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
+#include "base/options.h"
+#include "base/subtransaction.h"
 #include "base/workspace.h"
-#include "design/sample_record.h"
 #include "scan/ordered_scan.h"
 #include "scan/plain_scan.h"
 #include "scan/row_fetch.h"
 #include "scan/scan_stats.h"
+#include "store/sample_pages.h"
 #include "worker/growth.h"
 
 typedef struct OwnScan
@@ -89,14 +92,49 @@ count_scan(OwnScan *state, int64 pages)
 	state->index_pages = 0;
 }
 
-/* Remembers what was asked for, of many rescans now and then. */
+static uint64
+draw_one_of(uint64 n)
+{
+	return pg_prng_uint64_range(&pg_global_prng_state, 0, n - 1);
+}
+
+/* Records what a query asks for: of each column one of the intervals, or of those that cover the boxes. */
 static void
-record_scan(const OwnScan *state, const RencoderQuery *query)
+record_samples(void *arg)
+{
+	RencoderQuery *query = (RencoderQuery *) arg;
+
+	for (int col = 0; col < query->natts; col++)
+	{
+		const RencoderKeySet *keys = query->column[col].has_keys ? rencoder_key_newest_set(query, col) : NULL;
+		const renc_interval *interval;
+		RencoderSample sample;
+
+		if (keys == NULL || keys->none)
+			continue;
+		interval = &keys->cover.interval[draw_one_of(keys->cover.n)];
+
+		/* "<" and ">" are what min and max are for; points with a NaN are no place. */
+		if (interval->lo == 0 || interval->hi == PG_UINT64_MAX)
+			continue;
+		sample = rencoder_sample_interval(interval->lo, interval->hi, keys->generation, RENCODER_SAMPLE_SCAN);
+		rencoder_samples_store_as_hint(query->index, col, &sample);
+	}
+}
+
+/*
+ * Records one of rencoder.sample_rate scans, if the index is to have filters; of many rescans it looks at
+ * few.  What goes wrong is not the scan's: no error but cancellation.  Nothing in parallel mode before
+ * PostgreSQL 17.
+ */
+static void
+record_scan(const OwnScan *state, RencoderQuery *query)
 {
 	int64		scans = state->stats.count[RENCODER_STATS_SCANS];
 
-	if ((scans & (scans - 1)) == 0)
-		rencoder_sample_record_scan(query);
+	if ((scans & (scans - 1)) == 0 && !rencoder_options_use_runs(query->index) && rencoder_sample_rate > 0 &&
+		draw_one_of(rencoder_sample_rate) == 0 && rencoder_may_begin_subtransaction())
+		(void) rencoder_best_effort(record_samples, query, query->index, "record a query sample");
 }
 
 /*
