@@ -24,10 +24,86 @@
  * made up will come; so of these counts by how many times as much they read as they must: the mean
  * of the logarithms.
  */
-#include "renc_trial_work.h"
+#include "renc_trial.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "renc_program.h"
+#include "renc_window.h"
+
+/* Ranges looked at, and a probability for each. */
+#define RANGES			64
+typedef float chances __attribute__((vector_size(RANGES * sizeof(float)), aligned(4)));
+
+/* Windows of the filter that is built. */
+#define MOST_WINDOWS	128.0
+
+/* A sample that tells something. */
+typedef struct asked_sample
+{
+	const renc_sample *sample;
+	double		must;			/* heap pages of the group that match */
+	double		passed;			/* of the last shape that all were asked of */
+	uint64_t	empty;			/* positions without a match that count */
+	uint64_t	below[RENC_KEY_BITS + 1];	/* positions with a key in the
+											 * node of this level that holds
+											 * its first key, */
+	uint64_t	above[RENC_KEY_BITS + 1];	/* and its last one */
+} asked_sample;
+
+/* Sums over the samples of a kind. */
+typedef struct kind_sums
+{
+	double		share;			/* of all kinds */
+	int			n;				/* samples that tell something */
+	int			made;			/* all samples, */
+	int			without;		/* and those without a match */
+	double		pairs;			/* of a sample and a range, without a match */
+
+	/* Of the run. */
+	double		windows;
+	double		passed;			/* of the pairs */
+	double		costs;			/* logarithms of how many times as much is
+								 * read */
+	double		rates;			/* and of the share of the ranges that passes */
+} kind_sums;
+
+struct renc_trial
+{
+	renc_trial_input in;
+	const renc_keys *at[RANGES];	/* the ranges looked at, ascending in keys */
+	int			n;
+	uint32_t	nwindows;		/* of the filter that is built, */
+	renc_keys	filled;			/* and its keys */
+	renc_key_profile profile;
+	int			most_nodes;		/* of a query */
+	int			runs;
+	kind_sums	kind[RENC_SAMPLE_KINDS];
+	int			nasked;
+	asked_sample asked[RENC_TRIAL_SAMPLES];
+	asked_sample *order[RENC_TRIAL_SAMPLES];
+	uint8_t		image[(int) MOST_WINDOWS * RENC_TRIAL_ROWS];
+	float		fill[(int) MOST_WINDOWS];
+
+	/* Of the query that is asked. */
+	renc_program program;
+	uint64_t	present[RENC_MAX_NODES];	/* ranges with a key in the node */
+	double		reached[RENC_MAX_NODES];	/* mean probability that all above
+											 * pass and it does */
+	chances		any[RENC_MAX_NODES];	/* that one of its children passes;
+										 * later: it does itself */
+	chances		tree[RENC_MAX_TREES];	/* that an absent node passes; later:
+										 * one of the tree's */
+	chances		top;			/* the query */
+};
+
+/* Keys in the filter that is built; of fewer windows some are far fuller than others. */
+#define FILLED_KEYS		1200.0
+#define LEAST_WINDOWS	16.0
+
+/* What kinds that are made up count for. */
+static const double kind_share[RENC_SAMPLE_KINDS] = {0, 8, 5, 5};
 
 /* After so many samples that were put the cost so far is looked at. */
 #define BLOCK			4
@@ -41,6 +117,172 @@
  * them than to what lies apart.
  */
 static const double kind_good[RENC_SAMPLE_KINDS] = {0, 0.0001, 0.0001, 0.006};
+
+/* ---- Before a shape: ranges, and which samples meet which of them ---- */
+
+size_t
+renc_trial_size(void)
+{
+	return sizeof(renc_trial);
+}
+
+static int
+compare_ranges(const void *a, const void *b)
+{
+	const renc_keys *x = *(const renc_keys *const *) a;
+	const renc_keys *y = *(const renc_keys *const *) b;
+
+	if (x->n != y->n)
+		return x->n < y->n ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* The ranges looked at. */
+static void
+choose_ranges(renc_trial *t)
+{
+	const renc_trial_input *in = &t->in;
+	const renc_keys *all[RENC_GROUP_RANGES];
+	int			n = 0;
+
+	for (int r = 0; r < in->nranges; r++)
+	{
+		double		keys = (double) in->ranges[r].n;
+
+		if (keys == 0 || (in->capacity > 0 && renc_rule_overfull(keys, in->capacity)))
+			continue;
+		all[n++] = &in->ranges[r];
+	}
+	t->n = n < RANGES ? n : RANGES;
+	for (int i = 0; i < t->n; i++)
+		t->at[i] = all[(2 * i + 1) * n / (2 * t->n)];
+	qsort(t->at, t->n, sizeof(t->at[0]), compare_ranges);
+}
+
+/*
+ * The keys of the filter that is built: of many, the middle, and the part of the windows that there would
+ * be for them.
+ */
+static void
+gather_keys(renc_trial *t)
+{
+	const renc_keys *from = t->at[t->n / 2];
+	double		part = fmax(FILLED_KEYS / (double) from->n, LEAST_WINDOWS / t->in.nwindows);
+
+	part = fmin(fmin(1, part), MOST_WINDOWS / t->in.nwindows);
+	t->nwindows = (uint32_t) fmin(ceil(part * t->in.nwindows), MOST_WINDOWS);
+	t->filled.n = (size_t) ceil((double) from->n * t->nwindows / t->in.nwindows);
+	t->filled.key = from->key + (from->n - t->filled.n) / 2;
+}
+
+/* Which ranges match an interval, and with which levels do others have keys beside it? */
+static void
+compare_interval(renc_trial *t, asked_sample *asked)
+{
+	const renc_sample *s = asked->sample;
+
+	for (int at = 0; at < t->n; at++)
+	{
+		const renc_keys *keys = t->at[at];
+		size_t		first = renc_keys_first_from(keys, s->lo);
+		uint64_t	bit = UINT64_C(1) << at;
+
+		if (first < keys->n && keys->key[first] <= s->hi)
+		{
+			asked->empty &= ~bit;
+			continue;
+		}
+		if (first > 0)
+			asked->below[renc_common_prefix(keys->key[first - 1], s->lo)] |= bit;
+		if (first < keys->n)
+			asked->above[renc_common_prefix(keys->key[first], s->hi)] |= bit;
+	}
+	for (int l = RENC_KEY_BITS; l > 0; l--)
+	{
+		asked->below[l - 1] |= asked->below[l];
+		asked->above[l - 1] |= asked->above[l];
+	}
+}
+
+/* Compares samples with ranges; leaves those that tell something. */
+static void
+compare_all(renc_trial *t)
+{
+	for (size_t i = 0; i < t->in.nsamples && t->nasked < RENC_TRIAL_SAMPLES; i++)
+	{
+		asked_sample *asked = &t->asked[t->nasked];
+		const renc_sample *s = &t->in.sample[i];
+		int			matching;
+
+		if (s->kind == RENC_SAMPLE_POINT)
+			continue;
+		memset(asked, 0, sizeof(*asked));
+		asked->sample = s;
+		asked->empty = ~UINT64_C(0) >> (64 - t->n);
+		compare_interval(t, asked);
+
+		/* The range of a value is no match that a query like it has. */
+		matching = t->n - __builtin_popcountll(asked->empty) - (s->kind == RENC_SAMPLE_NEAR);
+		asked->must = fmax(0, matching) / t->n * t->in.group_ranges * t->in.pages_per_range;
+		for (int at = 0; at < t->n && s->anchor >= 0; at++)
+			if (t->at[at] == &t->in.ranges[s->anchor])
+				asked->empty &= ~(UINT64_C(1) << at);
+		t->kind[s->kind].made++;
+
+		/* An interval that matches much reads much in any case. */
+		if (asked->empty == 0 || (s->kind != RENC_SAMPLE_ASKED && asked->must > 0))
+			continue;
+		t->kind[s->kind].without += asked->must == 0;
+		t->kind[s->kind].n++;
+		t->kind[s->kind].pairs += __builtin_popcountll(asked->empty);
+		t->order[t->nasked++] = asked;
+	}
+}
+
+/*
+ * What each kind counts for, of those that there are.  Where few queries that lie apart are without a
+ * match there are no gaps.
+ */
+static void
+share_kinds(renc_trial *t)
+{
+	double		made_up = 0;
+	const kind_sums *apart = &t->kind[RENC_SAMPLE_APART];
+	double		gaps = apart->made > 0 ? (double) apart->without / apart->made : 0;
+	double		asked = t->kind[RENC_SAMPLE_ASKED].n > 0 ? t->in.asked_share : 0;
+
+	t->kind[RENC_SAMPLE_POINT].n = 1;
+	t->kind[RENC_SAMPLE_POINT].pairs = 1;
+	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
+	{
+		if (t->kind[k].n > 0)
+			t->kind[k].share = kind_share[k] * (k == RENC_SAMPLE_APART ? gaps : 1);
+		made_up += t->kind[k].share;
+	}
+	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
+		t->kind[k].share *= (1 - asked) / made_up;
+	t->kind[RENC_SAMPLE_ASKED].share = asked;
+}
+
+bool
+renc_trial_init(renc_trial *t, const renc_trial_input *in)
+{
+	t->in = *in;
+	t->runs = 0;
+	t->most_nodes = RENC_MAX_NODES;
+	t->nasked = 0;
+	memset(t->kind, 0, sizeof(t->kind));
+	choose_ranges(t);
+	if (t->n == 0)
+		return false;
+	gather_keys(t);
+	compare_all(t);
+	share_kinds(t);
+	renc_rule_profile(in->ranges, in->nranges, &t->profile);
+	return t->nasked > 0;
+}
+
+/* ---- A shape ---- */
 
 /* Builds the filter, and counts what share of each window is set. */
 static void

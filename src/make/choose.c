@@ -10,7 +10,6 @@
 #include "base/options.h"
 #include "make/make_delta.h"
 #include "make/shrink.h"
-#include "make/stale_nulls.h"
 #include "store/pending.h"
 #include "store/run_pages.h"
 #include "store/stats_page.h"
@@ -423,11 +422,11 @@ renew_in_vacuum(RencoderLook *look, Relation heap)
 
 	/* Functions of users are not asked for this. */
 	if (!rencoder_heap_runs_functions(look->index))
-		look->rows = rencoder_nulls_sample_rows(look->index, heap);
+		look->rows = rencoder_look_sample_rows(look->index, heap);
 	for (int i = 0; i < 2 * RENCODER_PIECES && renew(look, heap, false) == RENCODER_MADE_DONE; i++)
 		;
 	anew = make_one(look, heap, choose_old_coder, false) == RENCODER_MADE_DONE;
-	if (rencoder_nulls_are_stale(look->index, heap))
+	if (rencoder_look_nulls_are_stale(look->index, heap))
 		anew |= make_one(look, heap, choose_oldest_piece, false) == RENCODER_MADE_DONE;
 	if (anew)
 	{

@@ -74,4 +74,13 @@ extern RencoderPages rencoder_look_piece(const RencoderLook *look, BlockNumber f
 /* Neighbouring runs that are worth merging, or no pages: the youngest tier comes first. */
 extern RencoderPages rencoder_look_merge(const RencoderLook *look);
 
+/*
+ * Have the runs many more nulls in a column than a reading of the table would find now?  Reads 64 pages
+ * of the table, and the info pages of runs.  Not asked of runs that have values without a key.
+ */
+extern bool rencoder_look_nulls_are_stale(Relation index, Relation heap);
+
+/* How many rows a reading of the table would find now, about, by 64 pages. */
+extern double rencoder_look_sample_rows(Relation index, Relation heap);
+
 #endif							/* RENCODER_LOOK_H */

@@ -19,8 +19,8 @@
 
 #include "base/options.h"
 #include "make/run_sorter.h"
+#include "make/shrink.h"
 #include "store/pending.h"
-#include "store/run_extents.h"
 #include "store/run_pages.h"
 #include "store/stats_page.h"
 
@@ -344,7 +344,7 @@ write_delta_run(Merge *m, int i, RencoderNewRun *made)
 	 * A delta lives shortly: what is free before a base run is for the next
 	 * one.
 	 */
-	rencoder_run_writer_keep_behind(writer, rencoder_run_extents_end(m->index, &m->catalog, false));
+	rencoder_run_writer_keep_behind(writer, rencoder_shrink_runs_end(m->index, &m->catalog, false));
 	for (int tree = 0; tree < rencoder_run_ntrees(m->natts); tree++)
 	{
 		if (i < list_length(m->coders[tree]))

@@ -15,7 +15,7 @@
 
 #include "base/compat.h"
 #include "store/pending.h"
-#include "store/run_extents.h"
+#include "store/run_pages.h"
 #include "store/stats_page.h"
 
 /*
@@ -35,6 +35,43 @@
 #define LOCK_TRIES		10
 #define LOCK_PAUSE_US	20000L
 
+/* The block behind the last page of a run, by its info page, or, if that is not there, behind that. */
+static BlockNumber
+find_run_end(Relation index, const RencoderRunEntry *entry)
+{
+	const char *fault;
+	RencoderRunInfo info = rencoder_run_read_info(index, entry, &fault);
+	BlockNumber end = entry->info + 1;
+
+	for (int i = 0; info != NULL && i < info->nextents; i++)
+		end = Max(end, rencoder_run_extents(info)[i].start + rencoder_run_extents(info)[i].npages);
+	return end;
+}
+
+BlockNumber
+rencoder_shrink_runs_end(Relation index, const RencoderCatalog *catalog, bool deltas)
+{
+	RencoderCatalog *now = NULL;
+	BlockNumber end = 0;
+
+	if (catalog == NULL)
+	{
+		now = palloc(sizeof(RencoderCatalog));
+		rencoder_catalog_copy(index, now, NULL, NULL, NULL);
+		catalog = now;
+	}
+	for (uint32 i = 0; i < catalog->n; i++)
+	{
+		const RencoderRunEntry *run = &catalog->entry[i];
+
+		if (run->state == RENCODER_RUN_LIVE && rencoder_run_covers(run) != deltas)
+			end = Max(end, find_run_end(index, run));
+	}
+	if (now != NULL)
+		pfree(now);
+	return end;
+}
+
 static bool
 is_much(double npages, BlockNumber nblocks, double part)
 {
@@ -48,7 +85,7 @@ is_much(double npages, BlockNumber nblocks, double part)
 const RencoderRunEntry *
 rencoder_shrink_base_run(Relation index, const RencoderCatalog *catalog, RencoderShrinkLook *look)
 {
-	BlockNumber last = rencoder_run_extents_end(index, catalog, false);
+	BlockNumber last = rencoder_shrink_runs_end(index, catalog, false);
 	BlockNumber holes = (BlockNumber) rencoder_space_count_free_pages(index, last, NULL);
 	const RencoderRunEntry *found = NULL;
 	BlockNumber found_end = 0;
@@ -63,7 +100,7 @@ rencoder_shrink_base_run(Relation index, const RencoderCatalog *catalog, Rencode
 
 		if (run->state != RENCODER_RUN_LIVE || !rencoder_run_covers(run))
 			continue;
-		end = rencoder_run_extents_last(index, run);
+		end = find_run_end(index, run);
 		look->ends += end;
 		if (!is_much(holes, last, HOLES_PART) || end <= last - holes)
 			continue;
@@ -86,9 +123,9 @@ rencoder_shrink_base_run(Relation index, const RencoderCatalog *catalog, Rencode
 bool
 rencoder_shrink_deltas(Relation index, const RencoderCatalog *catalog, BlockNumber *end)
 {
-	BlockNumber from = rencoder_run_extents_end(index, catalog, false);
+	BlockNumber from = rencoder_shrink_runs_end(index, catalog, false);
 
-	*end = rencoder_run_extents_end(index, catalog, true);
+	*end = rencoder_shrink_runs_end(index, catalog, true);
 	return *end > from && is_much(rencoder_space_count_free_pages(index, *end, NULL) -
 								  rencoder_space_count_free_pages(index, from, NULL),
 								  RelationGetNumberOfBlocks(index), GAP_PART);
@@ -98,8 +135,8 @@ bool
 rencoder_shrink_is_due(Relation index)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
-	BlockNumber end = Max(rencoder_run_extents_end(index, NULL, true),
-						  rencoder_run_extents_end(index, NULL, false));
+	BlockNumber end = Max(rencoder_shrink_runs_end(index, NULL, true),
+						  rencoder_shrink_runs_end(index, NULL, false));
 
 	return is_much(nblocks - end, nblocks, FREE_PART);
 }

@@ -17,6 +17,12 @@ typedef struct RencoderShrinkLook
 } RencoderShrinkLook;
 
 /*
+ * The block behind all LIVE deltas, or all LIVE base runs, of the catalog (NULL: as it is now); 0: there are none.
+ * Locks: info pages share, one at a time, released.
+ */
+extern BlockNumber rencoder_shrink_runs_end(Relation index, const RencoderCatalog *catalog, bool deltas);
+
+/*
  * A base run that stands where these would end if nothing between them were free, or behind that, and that has room
  * before its end; NULL: none, or not much is free.
  */
