@@ -61,3 +61,13 @@ rencoder_workspace_give_back(RencoderWorkspace *workspace)
 		MemoryContextDelete(workspace->context);
 	workspace->context = NULL;
 }
+
+void *
+rencoder_list_with_room(void *list, size_t n, size_t *capacity, size_t element_size)
+{
+	if (n < *capacity)
+		return list;
+	*capacity = Max(2 * n, 8);
+	return list == NULL ? palloc(*capacity * element_size) :
+		repalloc_huge(list, *capacity * element_size);
+}

@@ -1,6 +1,6 @@
 /*
  * workspace.h
- *		Memory for the time of one scan, kept by the session.
+ *		Memory: lists that grow, and what a session keeps for one scan.
  *
  * A scan copies pages of runs: a few times 8 kB, which go back to the operating system when a
  * query ends, and are fetched anew, page by page, for the next one.  That takes longer than the
@@ -30,5 +30,8 @@ extern void rencoder_workspace_borrow_again(RencoderWorkspace *workspace);
 
 /* Frees all that is in it.  The struct itself stays, for the end of its context. */
 extern void rencoder_workspace_give_back(RencoderWorkspace *workspace);
+
+/* A list of n elements, palloc'd or NULL, with room for one more. */
+extern void *rencoder_list_with_room(void *list, size_t n, size_t *capacity, size_t element_size);
 
 #endif							/* RENCODER_WORKSPACE_H */

@@ -6,16 +6,6 @@
 
 #include "utils/memutils.h"
 
-void *
-rencoder_list_with_room(void *list, size_t n, size_t *capacity, size_t element_size)
-{
-	if (n < *capacity)
-		return list;
-	*capacity = Max(2 * n, 8);
-	return list == NULL ? palloc(*capacity * element_size) :
-		repalloc_huge(list, *capacity * element_size);
-}
-
 void
 rencoder_intervals_add(RencoderIntervals *list, uint64 lo, uint64 hi)
 {

@@ -5,7 +5,7 @@
 #ifndef RENCODER_INTERVALS_H
 #define RENCODER_INTERVALS_H
 
-#include "base/compat.h"
+#include "base/workspace.h"
 
 #include "filter/renc_query.h"
 
@@ -15,9 +15,6 @@ typedef struct RencoderIntervals
 	size_t		n;
 	size_t		capacity;
 } RencoderIntervals;
-
-/* A list of n elements, palloc'd or NULL, with room for one more. */
-extern void *rencoder_list_with_room(void *list, size_t n, size_t *capacity, size_t element_size);
 
 /* Appends [lo, hi]; nothing if lo > hi. */
 extern void rencoder_intervals_add(RencoderIntervals *list, uint64 lo, uint64 hi);

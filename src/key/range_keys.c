@@ -6,6 +6,7 @@
 
 #include "utils/memutils.h"
 
+#include "base/workspace.h"
 #include "store/run_format.h"
 
 /* sort_uint64: PostgreSQL's own sort, specialized. */
@@ -96,13 +97,7 @@ rencoder_range_keys_open(RencoderRangeKeys *c, int slot)
 	Assert(slot >= c->nslots - 1 && slot < RENC_GROUP_RANGES);
 	if (c->open && slot == c->nslots - 1)
 		return;
-	if (c->open)
-		end_collected_slot(c);
-	while (c->nslots < slot)
-	{
-		begin_collected_slot(c);
-		end_collected_slot(c);
-	}
+	rencoder_range_keys_close(c, slot);
 	begin_collected_slot(c);
 }
 
@@ -120,11 +115,7 @@ rencoder_range_keys_add(RencoderRangeKeys *c, int tree, uint64 key)
 			column->range[c->nslots - 1].keyless = true;
 		return;
 	}
-	if (column->nkeys == column->allocated)
-	{
-		column->allocated *= 2;
-		column->key = repalloc_huge(column->key, column->allocated * sizeof(uint64));
-	}
+	column->key = rencoder_list_with_room(column->key, column->nkeys, &column->allocated, sizeof(uint64));
 	column->key[column->nkeys++] = key;
 }
 

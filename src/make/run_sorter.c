@@ -24,6 +24,8 @@
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 
+#include "base/workspace.h"
+
 /* Pairs that there is room for at first, and at least at last. */
 #define FIRST_PAIRS	1024
 
@@ -189,11 +191,7 @@ add_sorted_chunk(RencoderRunSorter *s, BufFile *file, uint64 n)
 {
 	Chunk	   *chunk;
 
-	if (s->nchunks == s->max_chunks)
-	{
-		s->max_chunks *= 2;
-		s->chunk = repalloc_huge(s->chunk, s->max_chunks * sizeof(Chunk));
-	}
+	s->chunk = rencoder_list_with_room(s->chunk, s->nchunks, &s->max_chunks, sizeof(Chunk));
 	chunk = &s->chunk[s->nchunks++];
 	memset(chunk, 0, sizeof(Chunk));
 	chunk->file = file;

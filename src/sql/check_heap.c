@@ -119,11 +119,7 @@ collect_heap_key(void *arg, int tree, uint64 key)
 	HeapCheck  *check = (HeapCheck *) arg;
 	CollectedKeys *keys = &check->tree[tree];
 
-	if (keys->n == keys->allocated)
-	{
-		keys->allocated *= 2;
-		keys->key = repalloc_huge(keys->key, keys->allocated * sizeof(WantedKey));
-	}
+	keys->key = rencoder_list_with_room(keys->key, keys->n, &keys->allocated, sizeof(WantedKey));
 	keys->key[keys->n] = check->row;
 	keys->key[keys->n++].key = key;
 }

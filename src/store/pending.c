@@ -9,6 +9,7 @@
 #include "storage/lmgr.h"
 
 #include "base/options.h"
+#include "base/workspace.h"
 
 /* Bytes of a page that entries may take. */
 #define PENDING_ROOM \
@@ -291,14 +292,7 @@ rencoder_pending_can_be_given_up(Relation index)
 static void
 add_pending_spare(RencoderSpareChain *chain, BlockNumber blkno)
 {
-	if (chain->n == chain->allocated)
-	{
-		RencoderSparePage *page = chain->page;
-
-		chain->allocated = Max(2 * chain->allocated, SPARE_BATCH);
-		chain->page = page == NULL ? palloc(chain->allocated * sizeof(RencoderSparePage)) :
-			repalloc_huge(page, chain->allocated * sizeof(RencoderSparePage));
-	}
+	chain->page = rencoder_list_with_room(chain->page, chain->n, &chain->allocated, sizeof(RencoderSparePage));
 	chain->page[chain->n++].blkno = blkno;
 }
 

@@ -162,7 +162,7 @@ typedef struct RencoderSpareChain
 {
 	RencoderSparePage *page;
 	uint64		n;
-	uint64		allocated;
+	size_t		allocated;
 } RencoderSpareChain;
 
 /*

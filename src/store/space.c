@@ -7,6 +7,8 @@
 #include "catalog/storage.h"
 #include "storage/lmgr.h"
 
+#include "base/workspace.h"
+
 /* The caller has the extension lock. */
 static BlockNumber
 extend_space(Relation index, uint32 npages)
@@ -322,20 +324,14 @@ typedef struct FreeSpace
 {
 	RencoderExtent *extent;
 	uint32		n;
-	uint32		allocated;
+	size_t		allocated;
 } FreeSpace;
 
 static void
-add_free_space(FreeSpace *space, const RencoderExtent *extent, uint32 n)
+add_free_space(FreeSpace *space, RencoderExtent extent)
 {
-	if (space->n + n > space->allocated)
-	{
-		space->allocated = Max(2 * space->allocated, space->n + n + 64);
-		space->extent = space->extent == NULL ? palloc(space->allocated * sizeof(RencoderExtent)) :
-			repalloc_huge(space->extent, space->allocated * sizeof(RencoderExtent));
-	}
-	memcpy(space->extent + space->n, extent, n * sizeof(RencoderExtent));
-	space->n += n;
+	space->extent = rencoder_list_with_room(space->extent, space->n, &space->allocated, sizeof(RencoderExtent));
+	space->extent[space->n++] = extent;
 }
 
 static void
@@ -353,8 +349,9 @@ read_free_space(Relation index, FreeSpace *space, bool own)
 		check_free_space_list(index, blkno, list);
 		if (space->n > RelationGetNumberOfBlocks(index))
 			rencoder_page_corrupted(index, blkno, "The free list is circular.");
-		add_free_space(space, list->extent, list->n);
-		add_free_space(space, &page, 1);
+		for (uint32 i = 0; i < list->n; i++)
+			add_free_space(space, list->extent[i]);
+		add_free_space(space, page);
 		blkno = list->next;
 		pfree(list);
 	}
