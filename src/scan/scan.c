@@ -114,7 +114,10 @@ record_samples(void *arg)
 			continue;
 		interval = &keys->cover.interval[draw_one_of(keys->cover.n)];
 
-		/* "<" and ">" are what min and max are for; points with a NaN are no place. */
+		/*
+		 * "<" and ">" are what min and max are for; points with a NaN are no
+		 * place.
+		 */
 		if (interval->lo == 0 || interval->hi == PG_UINT64_MAX)
 			continue;
 		sample = rencoder_sample_interval(interval->lo, interval->hi, keys->generation, RENCODER_SAMPLE_SCAN);
