@@ -62,24 +62,6 @@ extern int	renc_shape_nbits(const renc_shape *shape);
 extern int	renc_stage_deepest(const renc_stage *stage);
 extern int	renc_stage_levels(const renc_stage *stage, uint8_t *levels);
 
-/* A stage with levels spread evenly from a first to a last one; or what is to be added to one. */
-typedef struct renc_stage_plan
-{
-	int			root;
-	int			first;			/* level */
-	int			last;
-	int			nlevels;
-	int			kw;
-	int			kr;
-} renc_stage_plan;
-
-/*
- * Makes a stage by a plan; adds a step to that of a stage, where levels that are only moved need
- * not be regular.  False if there is no such stage with "max_kw" windows.
- */
-extern bool renc_stage_set(const renc_stage_plan *p, int max_kw, renc_stage *st);
-extern bool renc_stage_change(const renc_stage_plan *step, int max_kw, renc_stage *st);
-
 /*
  * Packed form (disk format), little-endian:
  *

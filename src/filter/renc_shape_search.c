@@ -45,6 +45,58 @@ typedef struct search_state
 	renc_prediction best;
 } search_state;
 
+/* A stage with levels spread evenly from a first to a last one; or what is to be added to one. */
+typedef struct stage_plan
+{
+	int			root;
+	int			first;			/* level */
+	int			last;
+	int			nlevels;
+	int			kw;
+	int			kr;
+} stage_plan;
+
+/* Makes a stage by a plan; false if there is none with "max_kw" windows. */
+static bool
+make_stage(const stage_plan *p, int max_kw, renc_stage *st)
+{
+	int			span = p->last - p->first;
+
+	if (p->root < 0 || p->first <= p->root || p->last > RENC_KEY_BITS || p->kw < 1 ||
+		p->kw > max_kw || p->kr < 1 || p->kr > RENC_MAX_KR || p->nlevels < 1 || p->nlevels > span + 1)
+		return false;
+	st->root = (uint8_t) p->root;
+	st->kw = (uint8_t) p->kw;
+	st->kr = (uint8_t) p->kr;
+	st->levels = RENC_LEVEL_BIT(p->last);
+	for (int i = 1; i < p->nlevels; i++)
+		st->levels |= RENC_LEVEL_BIT(p->last - i * span / (p->nlevels - 1));
+	return true;
+}
+
+/* Adds a step to the plan of a stage, likewise; levels that are only moved need not be regular. */
+static bool
+change_stage(const stage_plan *step, int max_kw, renc_stage *st)
+{
+	stage_plan	p = {
+		st->root + step->root, 1 + __builtin_ctzll(st->levels) + step->first,
+		renc_stage_deepest(st) + step->last,
+		__builtin_popcountll(st->levels) + step->nlevels, st->kw + step->kw, st->kr + step->kr
+	};
+	uint64_t	levels = step->last > 0 ? st->levels << step->last : st->levels >> -step->last;
+	bool		moved = step->first == step->last && step->nlevels == 0;
+
+	renc_stage	before = *st;
+
+	if (p.nlevels == 1)
+		p.first = p.last;
+	if (!make_stage(&p, max_kw, st))
+		return false;
+	if (moved)
+		st->levels = levels;
+	return st->root != before.root || st->levels != before.levels || st->kw != before.kw || st->kr != before.kr;
+}
+
 static void
 try_shape(search_state *s, const renc_shape *shape)
 {
@@ -61,10 +113,10 @@ try_shape(search_state *s, const renc_shape *shape)
 static bool
 set_stage(int root, int last, int nlevels, int gap, int kw, int kr, renc_stage *st)
 {
-	renc_stage_plan p = {root < 0 ? 0 : root, last - (nlevels - 1) * gap, last, nlevels, kw,
+	stage_plan	p = {root < 0 ? 0 : root, last - (nlevels - 1) * gap, last, nlevels, kw,
 	kr < RENC_MAX_KR ? kr : RENC_MAX_KR};
 
-	return renc_stage_set(&p, RENC_MAX_KW, st);
+	return make_stage(&p, RENC_MAX_KW, st);
 }
 
 /* Levels down to "last", half as many again and again, alone or below another stage. */
@@ -150,8 +202,7 @@ try_second_stages(search_state *s)
 static void
 try_near(search_state *s)
 {
-	static const renc_stage_plan steps[] = {	/* root, first, last, nlevels,
-												 * kw, kr */
+	static const stage_plan steps[] = { /* root, first, last, nlevels, kw, kr */
 		{1, 1, 1, 0, 0, 0}, {-1, -1, -1, 0, 0, 0}, {0, 1, 1, 0, 0, 0}, {0, -1, -1, 0, 0, 0},
 		{STRIDE, 0, 0, 0, 0, 0}, {-STRIDE, 0, 0, 0, 0, 0}, {0, 2, 0, 0, 0, 0}, {0, -2, 0, 0, 0, 0},
 		{0, 0, 0, 0, 1, 0}, {0, 0, 0, 0, -1, 0}, {0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 0, -1},
@@ -163,7 +214,7 @@ try_near(search_state *s)
 		{
 			renc_shape	shape = s->shape;
 
-			if (renc_stage_change(&steps[i], s->in->max_kw, &shape.stage[stage]))
+			if (change_stage(&steps[i], s->in->max_kw, &shape.stage[stage]))
 				try_shape(s, &shape);
 		}
 }
