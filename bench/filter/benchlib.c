@@ -126,7 +126,7 @@ bench_search(const renc_trial_input *in, double bits_per_key, const renc_shape *
 	renc_trial *room = bench_room();
 	renc_shape	rule;
 
-	renc_rule_shape(in->ranges, in->nranges, bits_per_key, in->areal, &rule);
+	renc_rule_shape(in->ranges, in->nranges, bits_per_key, false, &rule);
 	renc_shape_search(room, in, &rule, from, true, choice);
 
 	return room;

@@ -17,6 +17,7 @@
 /* Block ranges in a group, and in one slice of it (disk format). */
 #define RENC_GROUP_RANGES	128
 #define RENC_SLICE_RANGES	8
+#define RENC_GROUP_SLICES	(RENC_GROUP_RANGES / RENC_SLICE_RANGES)
 
 /* Bytes of a row in a 128-range matrix and in an 8-range slice (disk format). */
 #define RENC_MATRIX_WIDTH	(RENC_GROUP_RANGES / 8)
