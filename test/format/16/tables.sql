@@ -59,7 +59,7 @@ CREATE FUNCTION state_of(i regclass) RETURNS SETOF text LANGUAGE sql AS $$
 		i, run, attnum, kind, state, rank, from_page, to_page, cut, entries, rows, pages, nulls)
 	FROM rencoder_runs(i)
 	UNION ALL
-	SELECT format('%s sample %s %s %s [%s, %s]', i, attnum, kind, source, lo_key, hi_key)
+	SELECT format('%s sample %s %s [%s, %s]', i, attnum, source, lo_key, hi_key)
 	FROM rencoder_query_samples(i) WHERE source = 'added'
 $$;
 
