@@ -1,6 +1,8 @@
 # An exclusion constraint with eight clients that insert, change and delete the same ids, beside
 # VACUUM and maintenance: no id is there twice, after a crash in the middle, after a load, after
 # prepared transactions, and on a standby that is promoted.
+#
+# RENCODER_EXCLUDE_SECONDS says for how long there are more crashes, at random, after the first one.
 use strict;
 use warnings;
 
@@ -9,6 +11,9 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use RencoderTest;
 use Test::More;
+use Time::HiRes qw(time);
+
+my $SECONDS = $ENV{RENCODER_EXCLUDE_SECONDS} || 0;
 
 my ($primary, $standby) = start_primary_with_standby(
 	conf => "max_prepared_transactions = 10\nautovacuum = off\ndeadlock_timeout = 20ms\n");
@@ -39,15 +44,24 @@ append_to_file($script, <<~'SQL');
 	INSERT INTO done DEFAULT VALUES;
 SQL
 
-# So many transactions of each client; "meanwhile" is called with what was done, until all is.
+# Once in 500 transactions, beside all else.
+my $maintenance = $primary->basedir . '/maintenance.sql';
+
+append_to_file($maintenance, <<~'SQL');
+	VACUUM e;
+	SELECT rencoder_maintain_index('once');
+	SELECT rencoder_compact('once');
+SQL
+
+# So many transactions of each client; "meanwhile" is called until all are done, or it says so.
 sub load
 {
-	my ($transactions, $seed, $meanwhile) = @_;
+	my ($transactions, $seed, $meanwhile, @more) = @_;
 	my ($out, $err) = ('', '');
 	my $handle = IPC::Run::start(
 		[
 			'pgbench', '-n', '-c', 8, '-j', 2, '-t', $transactions, "--random-seed=$seed",
-			'--max-tries=50', '-f', $script, '-h', $primary->host, '-p', $primary->port, 'postgres'
+			'--max-tries=50', '-f', "$script\@499", @more, '-h', $primary->host, '-p', $primary->port, 'postgres'
 		],
 		'<', \undef, '>', \$out, '2>', \$err);
 
@@ -89,6 +103,25 @@ load(
 	});
 $primary->start;
 has_no_duplicate($primary, 'after a crash');
+
+my $end = time + $SECONDS;
+
+while (time < $end)
+{
+	my $done = $primary->safe_psql('postgres', 'SELECT count(*) FROM done') + rnd(20_000);
+
+	load(
+		100_000,
+		rnd(1_000_000),
+		sub {
+			return 0 if $primary->safe_psql('postgres', 'SELECT count(*) FROM done') < $done;
+			$primary->stop('immediate');
+			return 1;
+		},
+		'-f', "$maintenance\@1");
+	$primary->start;
+	has_no_duplicate($primary, "after a crash at $done");
+}
 
 # Prepared transactions are waited for.
 $primary->safe_psql('postgres', "BEGIN; INSERT INTO e VALUES (5000); PREPARE TRANSACTION 'p'");
