@@ -16,7 +16,7 @@ use Time::HiRes qw(time);
 my $SECONDS = $ENV{RENCODER_EXCLUDE_SECONDS} || 0;
 
 my ($primary, $standby) = start_primary_with_standby(
-	conf => "max_prepared_transactions = 10\nautovacuum = off\ndeadlock_timeout = 20ms\n");
+	conf => "max_connections = 20\nmax_prepared_transactions = 10\nautovacuum = off\ndeadlock_timeout = 20ms\n");
 
 $primary->safe_psql('postgres', <<~'SQL');
 	CREATE TABLE e (id int8, filler text, CONSTRAINT once EXCLUDE USING rencoder (id WITH =));
@@ -114,6 +114,7 @@ while (time < $end)
 		100_000,
 		rnd(1_000_000),
 		sub {
+			sleep 1;
 			return 0 if $primary->safe_psql('postgres', 'SELECT count(*) FROM done') < $done;
 			$primary->stop('immediate');
 			return 1;
