@@ -150,7 +150,7 @@ rencoder_maintainable(PG_FUNCTION_ARGS)
 		if (rencoder_class_ownercheck(relid, GetUserId()))
 			PG_RETURN_BOOL(true);
 		ereport(WARNING,
-				(errmsg("skipping index \"%s\" --- only its owner can maintain it", name)));
+				(errmsg("skipping \"%s\" --- only its owner can maintain it", name)));
 		PG_RETURN_BOOL(false);
 	}
 	if (relkind == RELKIND_RELATION || relkind == RELKIND_PARTITIONED_TABLE ||
