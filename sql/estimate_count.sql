@@ -59,6 +59,16 @@ UPDATE ec SET few = few WHERE abs(hashint8(i)) % 10 = 0;
 VACUUM ec;
 SELECT * FROM ec_all();
 
+-- Entries of a frequent value name a row each, those of values in the order of the table several.
+CREATE TABLE ec_heavy (f float8) WITH (autovacuum_enabled = off);
+INSERT INTO ec_heavy SELECT CASE WHEN i % 3 = 0 THEN 'NaN'::float8 ELSE i / 20 END
+	FROM generate_series(1, 300000) i;
+CREATE INDEX ec_heavy_f ON ec_heavy USING rencoder (f);
+SELECT bool_or(entries * 1.1 < rows) AS fewer_entries FROM rencoder_runs('ec_heavy_f');
+SELECT rencoder_estimate_count('ec_heavy_f', 'NaN'::float8, 'NaN') BETWEEN 95000 AND 105000 AS heavy,
+	rencoder_estimate_count('ec_heavy_f', 0::float8, 12000::float8) BETWEEN 152000 AND 168000 AS others,
+	rencoder_estimate_count('ec_heavy_f', 0::float8, 'NaN') BETWEEN 299900 AND 300100 AS all;
+
 -- Nothing is known of an empty table and of filters; between bounds the wrong way round is nothing.
 CREATE TABLE ec_empty (i int8);
 CREATE INDEX ec_empty_i ON ec_empty USING rencoder (i);

@@ -334,6 +334,13 @@ typedef struct renc_run_selected
 extern const char *renc_run_select(const renc_run *run, renc_run_read read, void *arg, uint64_t before,
 								   renc_interval interval, renc_run_selected *selected);
 
+/*
+ * About how many rows the entries stand for that lie between two ranks: by what their leaves say of
+ * themselves, or n of them.  NULL, or what is wrong.
+ */
+extern const char *renc_run_rows(const renc_run *run, renc_run_read read, void *arg, double below,
+								 double upto, int n, double *rows);
+
 /* ---- Verifier: any bytes ---- */
 
 /* What a leaf that is in order says of itself. */

@@ -6,6 +6,8 @@
  * Inner pages say how many lie before a leaf, heads of blocks how many lie before a block.  In the
  * block they are counted.  A search reads all of the cell that holds the bound.
  */
+#include <math.h>
+
 #include "renc_run_block.h"
 
 /* *same: entries of the bound's cell; < 0: some may be in an earlier block. */
@@ -178,36 +180,72 @@ select_in_leaf(const renc_run *run, const uint8_t *page, uint64_t i, renc_interv
 	return NULL;
 }
 
-const char *
-renc_run_select(const renc_run *run, renc_run_read read, void *arg, uint64_t before,
-				renc_interval interval, renc_run_selected *selected)
+/* The leaf of the entry with so many before it; *above: those in leaves before. */
+static const char *
+find_leaf_of(const renc_run *run, renc_run_read read, void *arg, uint64_t before, const uint8_t **leaf,
+			 uint64_t *above)
 {
 	uint32_t	number = run->root;
-	renc_run_step step;
 
-	memset(selected, 0, sizeof(*selected));
+	*above = 0;
 	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)
 		return "the level of the root is not valid";
 	for (int level = run->level;; level--)
 	{
-		const uint8_t *page = read(arg, number, level);
+		renc_run_step step;
 		const char *wrong;
 		uint32_t	child = 0;
 
-		if (page == NULL)
+		*leaf = read(arg, number, level);
+		if (*leaf == NULL)
 			return "it cannot be read";
 		if (level == 0)
-		{
-			uint64_t	above = run->level == 0 ? 0 : renc_run_entries_before_child(&step, step.slot);
-
-			return select_in_leaf(run, page, before - above, interval, selected);
-		}
-		wrong = renc_run_open_inner(&step, page, run->payload, level);
+			return NULL;
+		wrong = renc_run_open_inner(&step, *leaf, run->payload, level);
 		if (wrong != NULL)
 			return wrong;
 		while (child + 1 < step.n && renc_run_entries_before_child(&step, child + 1) <= before)
 			child++;
-		step.slot = child;
+		*above = renc_run_entries_before_child(&step, child);
 		number = renc_run_child_page(&step, child);
 	}
+}
+
+const char *
+renc_run_select(const renc_run *run, renc_run_read read, void *arg, uint64_t before,
+				renc_interval interval, renc_run_selected *selected)
+{
+	const uint8_t *leaf;
+	uint64_t	above;
+	const char *wrong = find_leaf_of(run, read, arg, before, &leaf, &above);
+
+	memset(selected, 0, sizeof(*selected));
+	return wrong != NULL ? wrong : select_in_leaf(run, leaf, before - above, interval, selected);
+}
+
+const char *
+renc_run_rows(const renc_run *run, renc_run_read read, void *arg, double below, double upto, int n,
+			  double *rows)
+{
+	double		entries = upto - below;
+
+	*rows = entries * (double) run->rows / fmax((double) run->entries, 1);
+	if (entries <= 0 || run->rows == run->entries || entries >= (double) run->entries)
+		return NULL;
+	*rows = 0;
+	for (double before = below, next; before < upto; before = next)
+	{
+		const uint8_t *page;
+		uint64_t	above;
+		renc_run_leaf leaf;
+		const char *wrong = find_leaf_of(run, read, arg, (uint64_t) before, &page, &above);
+
+		if (wrong == NULL)
+			wrong = renc_run_open_leaf(&leaf, page, run);
+		if (wrong != NULL)
+			return wrong;
+		next = fmin(fmax((double) (above + leaf.entries), before + fmax(entries / n, 1)), upto);
+		*rows += (next - before) * leaf.rows / fmax(leaf.entries, 1);
+	}
+	return NULL;
 }

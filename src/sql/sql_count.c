@@ -18,6 +18,9 @@
 
 PG_FUNCTION_INFO_V1(rencoder_estimate_count);
 
+/* Entries of a leaf name rows, others parts of pages, or pages: so many leaves are asked, about. */
+#define LEAVES	16
+
 /* Rows of a run whose keys are asked for; < 0: the run cannot be read. */
 static double
 count_rows_of_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query)
@@ -28,7 +31,7 @@ count_rows_of_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *
 	RencoderRunInfo info;
 	const char *fault;
 	const char *wrong = NULL;
-	double		entries = 0;
+	double		sum = 0;
 
 	if (keys == NULL)
 		return -1;
@@ -42,6 +45,7 @@ count_rows_of_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *
 		const renc_interval *interval = &keys->cover.interval[i];
 		double		below = 0;
 		double		upto = 0;
+		double		rows = 0;
 
 		CHECK_FOR_INTERRUPTS();
 		if (interval->hi < tree->least || interval->lo > tree->greatest)
@@ -51,12 +55,15 @@ count_rows_of_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *
 		if (wrong == NULL)
 			wrong = renc_run_rank(&reader.run, rencoder_run_reader_read, &reader, interval->hi, RENC_RUN_UPTO,
 								  &upto);
-		entries += Max(upto - below, 0);
+		if (wrong == NULL)
+			wrong = renc_run_rows(&reader.run, rencoder_run_reader_read, &reader, below, upto,
+								  keys->cover.n > 1 ? 1 : LEAVES, &rows);
+		sum += Max(rows, 0);
 	}
 	rencoder_run_reader_end(&reader);
 	if (keys->boxes.n > 0)
-		entries *= rencoder_boxes_covered_part(&keys->boxes, keys->cover);
-	return wrong == NULL ? entries * (double) tree->rows / Max((double) tree->entries, 1) : -1;
+		sum *= rencoder_boxes_covered_part(&keys->boxes, keys->cover);
+	return wrong == NULL ? sum : -1;
 }
 
 /*
