@@ -6,6 +6,8 @@
 # THOUSANDS (default 600) thousand rows of uniform int8, some 45 a page, all in shared buffers, in a
 # server of one process below valgrind.  Queries are in PL/pgSQL, with generic plans: an absent
 # value, one match, a list of ten, a row of a nested loop (found, and absent), 10 and 100 rows.
+# By a composite key, one of two of the table: the newest 20 of a tenant, and a code of a tenant, also planned anew
+# each time.
 # Each is the difference of two calls, 50 and 150 queries, of other values, so that what is done once
 # does not count, without the loop and the making of values; so it is exact, the same on a busy
 # machine.  Ends with exit code 1 if a limit is exceeded.
@@ -17,10 +19,11 @@ set -euo pipefail
 ROWS=$((${1:-600} * 1000))
 SEED=${2:-1}
 # What is asked: name, limit of rencoder in thousands (0: none).
-QUESTIONS=('absent 0' 'one 52' 'list 250' 'loop 20' 'loop_absent 0' 'ten 0' 'hundred 0' 'newest 0')
+QUESTIONS=('absent 0' 'one 52' 'list 250' 'loop 20' 'loop_absent 0' 'ten 0' 'hundred 0' 'newest 0' 'code 0' 'code_planned 0')
 [[ -z ${ONLY:-} ]] || QUESTIONS=("$ONLY 0")
 
 make_objects() {
+    local name
     bench_sql -q <<SQL
 CREATE EXTENSION pg_prewarm;
 CREATE TABLE a (u int8, ub int8, f text);
@@ -39,16 +42,19 @@ CREATE TABLE asked AS SELECT call, array_agg(there(i)) AS there, array_agg(hashi
     FROM generate_series(0, 3) call, generate_series(call * 8000 + 1, call * 8000 + 8000) i GROUP BY call;
 CREATE TABLE keys AS SELECT call, n, unnest(there[:n]) AS there, unnest(absent[:n]) AS absent
     FROM asked, unnest('{50,150}'::int[]) n;
--- Tenants of unequal size, in the order of time.
-CREATE TABLE a_tenant (u int8, ub int8, at timestamptz, atb timestamptz, f text);
-INSERT INTO a_tenant SELECT r, r, t, t, repeat('x', 40) FROM
-    (SELECT (100000 ^ (abs(hashint8extended(i, $SEED)) / 9.223372036854775807e18))::int8 * 7919 % 100003 AS r,
-        timestamptz '2026-01-01' + i * interval '1 s' AS t FROM generate_series(1, $ROWS::int8) i) s;
-CREATE INDEX a_tenant_rencoder ON a_tenant USING rencoder (u, at) WITH (composite = on);
-CREATE INDEX a_tenant_btree ON a_tenant (ub, atb);
--- The tenant of one of the rows.
+-- Tenants of unequal size, in the order of time.  Tenant and code of one of the rows.
 CREATE FUNCTION tenant(key int8) RETURNS int8 LANGUAGE sql IMMUTABLE AS
     'SELECT (100000 ^ (abs(key) / 9.223372036854775807e18))::int8 * 7919 % 100003';
+CREATE FUNCTION code(key int8) RETURNS text LANGUAGE sql IMMUTABLE AS \$\$SELECT 'c' || substr(md5(key::text), 1, 12)\$\$;
+CREATE TABLE a_tenant (u int8, ub int8, at timestamptz, atb timestamptz, code text COLLATE "C", codeb text COLLATE "C",
+    f text);
+INSERT INTO a_tenant SELECT r, r, t, t, code(h), code(h), repeat('x', 40) FROM
+    (SELECT tenant(h) AS r, h, i, timestamptz '2026-01-01' + i * interval '1 s' AS t
+        FROM (SELECT i, hashint8extended(i, $SEED) AS h FROM generate_series(1, $ROWS::int8) i) i) s;
+CREATE INDEX a_tenant_rencoder ON a_tenant USING rencoder (u, at) WITH (composite = on);
+CREATE INDEX a_tenant_btree ON a_tenant (ub, atb);
+CREATE INDEX a_tenant_code_rencoder ON a_tenant USING rencoder (u, code) WITH (composite = on);
+CREATE INDEX a_tenant_code_btree ON a_tenant (ub, codeb);
 VACUUM ANALYZE a_tenant;
 VACUUM ANALYZE a;
 VACUUM ANALYZE keys;
@@ -60,6 +66,12 @@ SQL
     functions hundred 'SELECT count(f) INTO found FROM a WHERE C BETWEEN key AND hi' 'key := there[i]; hi := upto(key, 100)'
     functions newest 'SELECT count(f) INTO found FROM (SELECT f FROM a_tenant WHERE C = key ORDER BY at DESC LIMIT 20) s' \
         'key := tenant(there[i])'
+    for name in code code_planned; do
+        functions "$name" 'SELECT count(f) INTO found FROM a_tenant WHERE C = key AND code = c' \
+            'key := tenant(there[i]); c := code(there[i])'
+    done
+    bench_sql -q -c "ALTER FUNCTION code_planned_rencoder SET plan_cache_mode = force_custom_plan" \
+        -c "ALTER FUNCTION code_planned_btree SET plan_cache_mode = force_custom_plan"
     loops loop there
     loops loop_absent absent
 }
@@ -72,13 +84,13 @@ functions() {
         column=u
         [[ $way != btree ]] || column=ub
         query=${2/ C / $column }
-        [[ $way != btree ]] || query=${query/ BY at / BY atb }
+        [[ $way != btree ]] || query=${query/ BY at / BY atb } query=${query/ code = / codeb = }
         [[ $way != nothing ]] || query=NULL
         bench_sql -q <<SQL
 CREATE FUNCTION $1_$way(which int, n int) RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS \$\$
 DECLARE
-    there int8[]; absent int8[]; list int8[]; key int8; hi int8; found text;
+    there int8[]; absent int8[]; list int8[]; key int8; hi int8; found text; c text;
 BEGIN
     SELECT q.there, q.absent INTO there, absent FROM asked q WHERE q.call = which;
     FOR i IN 1 .. n LOOP

@@ -49,32 +49,6 @@ END \$\$;
 SQL
 }
 
-# Throws the files named out of the kernel's cache, until it is killed, or its parent is gone.
-make_dropper() {
-    gcc -O2 -x c -o "$WORK/drop" - <<'C'
-#include <fcntl.h>
-#include <unistd.h>
-
-int
-main(int argc, char **argv)
-{
-    int fd[1024];
-    pid_t parent = getppid();
-
-    for (int i = 1; i < argc && i < 1024; i++)
-        if ((fd[i] = open(argv[i], O_RDONLY)) < 0)
-            return 1;
-    while (getppid() == parent)
-    {
-        for (int i = 1; i < argc && i < 1024; i++)
-            (void) posix_fadvise(fd[i], 0, 0, POSIX_FADV_DONTNEED);
-        usleep(20000);
-    }
-    return 0;
-}
-C
-}
-
 # The function that asks: index and column, planned once or each time, queries number "first" on.
 # No number comes twice, so that no value does.
 make_functions() {
@@ -159,10 +133,8 @@ main() {
         "effective_cache_size: $(bench_sql -c 'SHOW effective_cache_size')"
     make_table
     make_functions
-    make_dropper
-    mapfile -t files < <(bench_sql -c "SELECT pg_relation_filepath(oid) FROM pg_class
-        WHERE relname IN ('big', 'big_rencoder', 'big_btree')" |
-        while read -r file; do ls "$WORK/data/$file" "$WORK/data/$file".* 2>/dev/null || true; done)
+    bench_make_dropper
+    mapfile -t files < <(bench_files big big_rencoder big_btree)
     sync
     "$WORK/drop" "${files[@]}" &
     dropper=$!

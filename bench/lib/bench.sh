@@ -354,6 +354,41 @@ bench_take_figures() {
     mkdir -p "$out" && cp "$WORK"/figures/*.{csv,svg} "$out/" && echo "figures are in $out"
 }
 
+# Makes $WORK/drop, which throws the files named out of the kernel's cache, until it is killed, or its parent is gone.
+bench_make_dropper() {
+    gcc -O2 -x c -o "$WORK/drop" - <<'C'
+#include <fcntl.h>
+#include <unistd.h>
+
+int
+main(int argc, char **argv)
+{
+    int fd[1024];
+    pid_t parent = getppid();
+
+    for (int i = 1; i < argc && i < 1024; i++)
+        if ((fd[i] = open(argv[i], O_RDONLY)) < 0)
+            return 1;
+    while (getppid() == parent)
+    {
+        for (int i = 1; i < argc && i < 1024; i++)
+            (void) posix_fadvise(fd[i], 0, 0, POSIX_FADV_DONTNEED);
+        usleep(20000);
+    }
+    return 0;
+}
+C
+}
+
+# bench_files RELATION...: the files that they have now, one a line.
+bench_files() {
+    local name file
+    for name; do
+        file=$WORK/data/$(bench_sql -c "SELECT pg_relation_filepath('$name')")
+        find "$(dirname "$file")" -name "${file##*/}" -o -name "${file##*/}.[0-9]*"
+    done
+}
+
 # bench_run [-p tool].. [-i file].. [setting=value ..] -- [argument ..]
 #   -p: a program that main needs (the package of the same name is installed)
 #   -i: an input file, which main finds as $WORK/input/NAME

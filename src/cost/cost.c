@@ -10,7 +10,9 @@
 
 #include <math.h>
 
+#include "access/sysattr.h"
 #include "catalog/pg_statistic.h"
+#include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/snapmgr.h"
@@ -28,7 +30,7 @@
 /* Values of a list whose keys take as long to make as a page to read. */
 #define VALUES_PER_PAGE	10
 
-/* A condition with so many times the rows of another one on the index decides nothing. */
+/* A condition with so many times the rows of another one, on the index or one like it, decides nothing. */
 #define WIDE			16
 
 /* Can the query be run as it stands, to see what it finds? */
@@ -141,6 +143,36 @@ get_kept_index(PlannerInfo *root, const IndexOptInfo *index)
 	return kept_index = kept;
 }
 
+/*
+ * Is another index of ours asked for the same columns and one more, which leaves few of the rows?  Then that
+ * one is going to be taken.
+ */
+static bool
+is_narrower_beside(const RencoderCostPath *p)
+{
+	const RelOptInfo *rel = p->index->rel;
+	Bitmapset  *asked = NULL;
+	int			n = 0;
+	ListCell   *lc;
+
+	while (n < p->index->nkeycolumns && p->part[n].quals != NIL)
+		n++;
+	if (n == 0 || p->rows <= WIDE * rel->rows)
+		return false;
+	foreach(lc, rel->baserestrictinfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &asked);
+	foreach(lc, rel->indexlist)
+	{
+		const IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
+
+		if (other->relam == p->index->relam && other->indpred == NIL && n < other->nkeycolumns &&
+			memcmp(other->indexkeys, p->index->indexkeys, n * sizeof(int)) == 0 &&
+			bms_is_member(other->indexkeys[n] - FirstLowInvalidHeapAttributeNumber, asked))
+			return true;
+	}
+	return false;
+}
+
 /* Asks the index what it can tell: once it is open, all that a plan wants of it. */
 static void
 analyze_index(RencoderCostPath *p, KeptIndex *kept)
@@ -150,7 +182,7 @@ analyze_index(RencoderCostPath *p, KeptIndex *kept)
 	MemoryContext caller = CurrentMemoryContext;
 	Snapshot	snapshot = ActiveSnapshotSet() ? GetActiveSnapshot() : NULL;
 	RencoderCostRunColumn *column;
-	double		least = p->index->rel->tuples;
+	double		least = is_narrower_beside(p) ? p->index->rel->rows : p->index->rel->tuples;
 
 	/* The planner has locked it. */
 	Relation	index = index_open(p->index->indexoid, NoLock);

@@ -94,6 +94,8 @@ rencoder_cost_is_in_order(const RencoderCostPath *p)
 	Bitmapset  *single = NULL;
 	ListCell   *lc;
 
+	if (p->path->path.pathkeys == NIL)
+		return false;
 	foreach(lc, p->path->indexclauses)
 	{
 		const IndexClause *iclause = lfirst_node(IndexClause, lc);
@@ -105,7 +107,7 @@ rencoder_cost_is_in_order(const RencoderCostPath *p)
 									 p->index->opfamily[iclause->indexcol]) == BTEqualStrategyNumber)
 			single = bms_add_member(single, iclause->indexcol);
 	}
-	return p->path->path.pathkeys != NIL && bms_num_members(single) < p->index->nkeycolumns;
+	return bms_num_members(single) < p->index->nkeycolumns;
 }
 
 bool

@@ -209,22 +209,27 @@ rank_few_intervals(RankReader *r, const RencoderRunColumn *tree, renc_interval_s
 				   const RencoderCostAsked *asked, double share, RencoderCostRunColumn *column)
 {
 	double		leaf_entries = (double) tree->entries / Max(tree->nleaves, 1);
-	size_t		n;
-	bool		are_short = asked->rows <= leaf_entries && rank_whole_leaves(r, set, &n) == 0 && n == set.n;
-	double		between;
+	size_t		n = 0;
+	double		between = 0;
+	bool		are_short = false;
+
+	if (asked->rows <= leaf_entries || asked->is_wide)
+	{
+		between = rank_whole_leaves(r, set, &n);
+		are_short = n == set.n && between == 0;
+	}
 
 	/*
 	 * Is each interval within one leaf?  Then a leaf's entries are the most
 	 * that any has, and reading it would cost as much as the query itself.
 	 */
-	if (asked->rows <= FEW_ROWS && are_short)
+	if (are_short && (asked->rows <= FEW_ROWS || asked->is_wide))
 	{
 		column->bounds_only = true;
 		return leaf_entries * set.n;
 	}
 	if (asked->is_wide)
 	{
-		between = rank_whole_leaves(r, set, &n);
 		if (n < set.n)
 			return -1;
 	}
