@@ -222,5 +222,18 @@ SELECT plan_line('SELECT * FROM ps_absent WHERE NOT EXISTS (SELECT FROM ps_parts
 SELECT plan_line('SELECT * FROM ps_keys JOIN ps_parts ON u BETWEEN a AND a + 5');
 SELECT plan_line('SELECT * FROM ps_parts WHERE u = ANY (ARRAY(SELECT a FROM ps_keys))');
 SELECT * FROM ps_generic('int8, int8', 'u BETWEEN $1 AND $2', '5, 6', 'ps_parts');
+
+-- No worker is started for some rows of partitions, by plain scans, which are not divided.
+SET max_parallel_workers_per_gather = 2;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF) SELECT * FROM ps_parts WHERE u BETWEEN 0 AND 100000000000000;
+RESET min_parallel_table_scan_size;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET enable_bitmapscan;
+SET max_parallel_workers_per_gather = 0;
 DROP TABLE ps_parts, ps_keys, ps_absent;
 DROP FUNCTION plan_line, ps_plans, ps_generic;

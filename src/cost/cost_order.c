@@ -61,11 +61,15 @@ static set_rel_pathlist_hook_type next_paths_hook = NULL;
 
 /*
  * A path whose order nobody wants has no pathkeys, which a plan does not tell: it gets no direction
- * instead, and scan_recheck.c tells the scan.
+ * instead, and scan_recheck.c tells the scan.  And plain scans of partitions, by which a table is read
+ * alone, are no business for workers: as no worker takes part of one, the planner would give whole ones
+ * to each, for some milliseconds that it takes to start them.
  */
 static void
 mark_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
+	bool		part = rel->reloptkind == RELOPT_OTHER_MEMBER_REL &&
+		bms_membership(root->all_baserels) == BMS_SINGLETON;
 	ListCell   *lc;
 
 	if (next_paths_hook != NULL)
@@ -74,9 +78,12 @@ mark_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	{
 		IndexPath  *path = (IndexPath *) lfirst(lc);
 
-		if (IsA(path, IndexPath) && path->path.pathkeys == NIL &&
-			(void *) path->indexinfo->amcostestimate == (void *) rencodercostestimate)
+		if (!IsA(path, IndexPath) ||
+			(void *) path->indexinfo->amcostestimate != (void *) rencodercostestimate)
+			continue;
+		if (path->path.pathkeys == NIL)
 			path->indexscandir = NoMovementScanDirection;
+		path->path.parallel_safe &= !part;
 	}
 }
 
