@@ -16,10 +16,11 @@
 #include "scan/uncovered.h"
 
 /*
- * Entries of the second slice, which with the first has a page of a list; of the next ones, in times of
- * the one before.
+ * Entries of the second slice, which with the first has a page of a list; where the first was to have all
+ * that are wanted, a part of it, of which few are missing; of the next ones, in times of the one before.
  */
 #define SECOND_ENTRIES	19
+#define MISSING_PART	4
 #define MORE_ENTRIES	4
 
 /* Entries of the largest slices. */
@@ -223,12 +224,12 @@ first_entries(IndexScanDesc scan)
 {
 	int			wanted = scan->numberOfKeys == 0 ? 0 :
 		(scan->keyData[0].sk_flags >> RENCODER_SK_WANTED_SHIFT) & RENCODER_SK_MOST_WANTED;
-	bool		more = wanted > 1;
+	bool		more = false;
 
-	/* Of several some are not visible; the first one may lie beside a bound. */
+	/* Of many some are not visible; the first one may lie beside a bound. */
 	for (int i = 0; i < scan->numberOfKeys && !more; i++)
 		more = scan->keyData[i].sk_strategy != BTEqualStrategyNumber;
-	return wanted == 0 ? RENCODER_ORDERED_FIRST_ENTRIES : (uint32) (wanted + wanted / 16 + more);
+	return wanted == 0 ? RENCODER_ORDERED_FIRST_ENTRIES : (uint32) (wanted + wanted / 32 + more);
 }
 
 /* What the query asks for. */
@@ -331,8 +332,12 @@ choose_slice(RencoderOrderedScan *order, Relation index, RencoderQuery *query,
 									 &edge);
 		rencoder_slice_edge_find(index, copies, order->generation, &keys->set, order->entries, &edge,
 								 index_pages);
-		order->entries = order->first ? Max(order->entries, SECOND_ENTRIES) :
-			Min(order->entries * MORE_ENTRIES, MOST_ENTRIES);
+		if (!order->first)
+			order->entries = Min(order->entries * MORE_ENTRIES, MOST_ENTRIES);
+		else if (order->entries <= RENCODER_ORDERED_FIRST_ENTRIES)
+			order->entries = SECOND_ENTRIES;
+		else
+			order->entries = order->entries / MISSING_PART + RENCODER_ORDERED_FIRST_ENTRIES;
 		edge.key = ordered_key(order, edge.key);
 	}
 	cut_slice(order, edge.key);
