@@ -16,7 +16,8 @@ use Time::HiRes qw(time);
 my $SECONDS = $ENV{RENCODER_EXCLUDE_SECONDS} || 0;
 
 my ($primary, $standby) = start_primary_with_standby(
-	conf => "max_connections = 20\nmax_prepared_transactions = 10\nautovacuum = off\ndeadlock_timeout = 20ms\n");
+	conf => "max_connections = 20\nmax_prepared_transactions = 10\nautovacuum = off\n"
+	  . "deadlock_timeout = 20ms\n");
 
 $primary->safe_psql('postgres', <<~'SQL');
 	CREATE TABLE e (id int8, filler text, CONSTRAINT once EXCLUDE USING rencoder (id WITH =));
@@ -61,7 +62,8 @@ sub load
 	my $handle = IPC::Run::start(
 		[
 			'pgbench', '-n', '-c', 8, '-j', 2, '-t', $transactions, "--random-seed=$seed",
-			'--max-tries=50', '-f', "$script\@499", @more, '-h', $primary->host, '-p', $primary->port, 'postgres'
+			'--max-tries=50', '-f', "$script\@499", @more, '-h', $primary->host,
+			'-p', $primary->port, 'postgres'
 		],
 		'<', \undef, '>', \$out, '2>', \$err);
 
