@@ -28,6 +28,9 @@
 #define DEAD_ROWS		1.3
 #define LEAST_DEAD		4096
 
+/* A session's run of the tail takes the place of young ones up to so many pages, for what comes meanwhile is read. */
+#define SESSION_YOUNG	512
+
 /* VACUUM reads no more of the table again than this to make the index smaller, with what else it has read. */
 #define MOST_AGAIN		2.0
 
@@ -179,6 +182,7 @@ choose_tail(const RencoderLook *look)
 {
 	BlockNumber to = look->wanted.to;
 	RencoderPages choice = {look->catalog.frontier, to};
+	BlockNumber young = look->tries ? SESSION_YOUNG : RENCODER_YOUNG_PAGES;
 	int			taken = 0;
 
 	if (to <= look->catalog.frontier)
@@ -187,7 +191,7 @@ choose_tail(const RencoderLook *look)
 		choice.from--;
 	for (int i = look->n - 1; i >= 0 && look->catalog.n - taken > RENCODER_MOST_RUNS; i--, taken++)
 		choice.from = look->segment[i].from;
-	for (int i = look->n - 1; i >= 0 && look->read && to - look->segment[i].from <= RENCODER_YOUNG_PAGES; i--)
+	for (int i = look->n - 1; i >= 0 && look->read && to - look->segment[i].from <= young; i--)
 	{
 		const RencoderSegment *s = &look->segment[i];
 

@@ -58,6 +58,9 @@
 #define LATE_MS					RENCODER_LOOK_MS
 #define READ_MS					5000
 
+/* A worker for which so much waited leaves the index to sessions for so long. */
+#define LATE_WORKER_MS			10000
+
 /* While scans come a session makes a run so often at most, so that a load is not much slower. */
 #define HELP_MS					10
 
@@ -128,6 +131,16 @@ rencoder_growth_is_read(Relation index)
 	return read != NULL && is_read_lately(read, index, GetCurrentTimestamp());
 }
 
+bool
+rencoder_growth_is_late(Relation index)
+{
+	const RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
+	TimestampTz now = GetCurrentTimestamp();
+
+	return read != NULL && is_read_lately(read, index, now) &&
+		!TimestampDifferenceExceeds(read->late, now, LATE_WORKER_MS);
+}
+
 /* Has no session tried just now?  Then this one does. */
 static bool
 is_time_to_help(Relation index)
@@ -178,18 +191,25 @@ make_run_here(void *arg)
 	const RowsLook *look = (const RowsLook *) arg;
 	RencoderCatalog catalog;
 	RencoderDemand demand = {.tries = true,.read = look->read};
+	RencoderMuchRead *read;
+	RencoderMade made;
 
 	rencoder_catalog_copy(look->index, &catalog, NULL, NULL, NULL);
 	if (look->page < catalog.frontier ||
 		look->page - catalog.frontier < least_pages(look, catalog.frontier))
 		return;
 	demand.tail_to = Min(look->page, catalog.frontier + INLINE_MOST);
-	if (rencoder_choose_step(look->index, look->heap, &demand) == RENCODER_MADE_DONE &&
-		catalog.n > INLINE_RUNS)
+	made = rencoder_choose_step(look->index, look->heap, &demand);
+	if (made == RENCODER_MADE_DONE && catalog.n > INLINE_RUNS)
 	{
 		demand.tail_to = 0;
 		(void) rencoder_choose_step(look->index, look->heap, &demand);
 	}
+
+	/* It has the lock, and does not get on. */
+	read = rencoder_worker_queue_read(RelationGetRelid(look->index));
+	if (made == RENCODER_MADE_NOTHING && look->read && look->asked && read != NULL)
+		read->late = GetCurrentTimestamp();
 }
 
 void
@@ -202,7 +222,8 @@ rencoder_growth_note(Relation index, Relation heap, const IndexInfo *indexInfo, 
 		!rencoder_options_autosummarize(index))
 		return;
 	remember_new_index(index);
-	look.asked = worker_can_see(index) && rencoder_worker_queue_put(RelationGetRelid(index), false);
+	look.asked = worker_can_see(index) && rencoder_worker_queue_put(RelationGetRelid(index), false) &&
+		!rencoder_growth_is_late(index);
 	if (page % RENCODER_WORTH_PAGES != 0 || !may_make_run(index))
 		return;
 	look.read = rencoder_growth_is_read(index);
@@ -245,7 +266,8 @@ rencoder_growth_note_pending(Relation index, const IndexInfo *indexInfo, uint64 
 		return;
 	look.asked = index->rd_index->indisvalid && rencoder_options_autosummarize(index) &&
 		worker_can_see(index) &&
-		rencoder_worker_queue_put(RelationGetRelid(index), true);
+		rencoder_worker_queue_put(RelationGetRelid(index), true) &&
+		!rencoder_growth_is_late(index);
 	look.read = rencoder_growth_is_read(index);
 	if (npages >= least_pending(&look) && !IsInParallelMode())
 		(void) rencoder_best_effort(make_delta_here, &look, index, "make a delta");
@@ -277,7 +299,10 @@ note_read(Relation index)
 	if (read == NULL)
 		return true;
 	if (!is_read_lately(read, index, now))
+	{
 		read->since = now;
+		read->late = 0;
+	}
 	read->database = MyDatabaseId;
 	read->index = RelationGetRelid(index);
 	read->last = now;

@@ -53,6 +53,9 @@ extern void rencoder_growth_note_scan(Relation index, int64 tail, int64 pending)
 /* Have scans read much of what waits in the last seconds?  Errors: lack of memory. */
 extern bool rencoder_growth_is_read(Relation index);
 
+/* Likewise, and has more waited than the worker should let wait, so that sessions do without it for a while? */
+extern bool rencoder_growth_is_late(Relation index);
+
 /* So many are worth a run while scans come. */
 #define RENCODER_GROWTH_READ_PAGES	4
 

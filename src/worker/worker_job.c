@@ -206,7 +206,7 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	job->pause_ms = RENCODER_LOOK_MS;
 
 	/* Who comes between holds us up, but most have it for one run. */
-	if (!rencoder_meta_try_lock_maintainer(index))
+	if (rencoder_growth_is_late(index) || !rencoder_meta_try_lock_maintainer(index))
 		return RENCODER_JOB_WAITS;
 	(void) rencoder_meta_unlock_maintainer(index);
 

@@ -75,6 +75,7 @@ typedef struct RencoderMuchRead
 	TimestampTz since;
 	TimestampTz last;
 	TimestampTz helped;			/* when a session has tried to see to it */
+	TimestampTz late;			/* when one found that the worker is late */
 } RencoderMuchRead;
 
 /* A request for an index. */
