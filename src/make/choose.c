@@ -486,9 +486,8 @@ rencoder_choose_step(Relation index, Relation heap, const RencoderDemand *demand
 	if (result == RENCODER_MADE_NOTHING && demand->renew)
 		result = renew(look, heap, demand->gives_way);
 	if (result == RENCODER_MADE_NOTHING && demand->quiet)
-		rencoder_make_delta_at_rest(index, false);
-	if (result == RENCODER_MADE_NOTHING && demand->renew)
 	{
+		rencoder_make_delta_at_rest(index, false);
 		free_spares(index);
 		result = move_run(look, heap, demand->gives_way);
 	}

@@ -19,18 +19,15 @@
  * So many neighbours become one, if the largest is not more than SIZES times as large as the others are; when no
  * rows come, not larger than all others together, so that a load does not have much of the table written again.
  */
-#define MERGE_YOUNG		4		/* if that has no more than
-								 * RENCODER_YOUNG_PAGES */
-#define MERGE_RUNS		8
+#define MERGE_RUNS		4
 #define MERGE_QUIET		3		/* when no rows come */
 #define MERGE_SIZES		4
 
-/* No more pages than this are read to merge runs, or a share of the table. */
-#define MERGE_PAGES		262144
-#define MERGE_SHARE		4
-
-/* When no rows come, no more than this part of the table: pieces that were read again stay what they are. */
-#define MERGE_QUIETLY	3
+/*
+ * A run of more pages than RENCODER_YOUNG_PAGES has no more than this part of the table: else it would leave so large
+ * a hole that it is moved there (shrink.c), which reads its pages once more; and pieces stay what they are.
+ */
+#define MERGE_SHARE		3
 
 /* A table of fewer pages is one piece: runs of so many pages are merged soon, too. */
 #define LARGE_PAGES		RENCODER_YOUNG_PAGES
@@ -159,8 +156,6 @@ is_tier(const RencoderLook *look, int i, int count)
 	uint64		sum = 0;
 	uint64		greatest = 0;
 
-	if (i + count > look->n)
-		return false;
 	for (int k = i; k < i + count; k++)
 	{
 		uint64		npages = look->segment[k].to - look->segment[k].from;
@@ -181,15 +176,15 @@ segments_from(const RencoderLook *look, int i, int count)
 	};
 }
 
-/* The least neighbours, of MERGE_YOUNG. */
+/* The least neighbours, of MERGE_RUNS. */
 static RencoderPages
 choose_least_neighbours(const RencoderLook *look)
 {
 	RencoderPages least = nothing;
 
-	for (int i = 0; i + MERGE_YOUNG <= look->n; i++)
+	for (int i = 0; i + MERGE_RUNS <= look->n; i++)
 	{
-		RencoderPages choice = segments_from(look, i, MERGE_YOUNG);
+		RencoderPages choice = segments_from(look, i, MERGE_RUNS);
 
 		if (least.to == least.from || choice.to - choice.from < least.to - least.from)
 			least = choice;
@@ -200,18 +195,15 @@ choose_least_neighbours(const RencoderLook *look)
 RencoderPages
 rencoder_look_merge(const RencoderLook *look)
 {
-	uint32		most = look->quiet ? Max(RENCODER_YOUNG_PAGES, look->end / MERGE_QUIETLY) :
-		Max(MERGE_PAGES, look->end / MERGE_SHARE);
+	BlockNumber most = Max(RENCODER_YOUNG_PAGES, look->end / MERGE_SHARE);
+	int			count = look->quiet ? MERGE_QUIET : MERGE_RUNS;
 
-	for (int i = look->n - MERGE_QUIET; i >= 0; i--)
+	for (int i = look->n - count; i >= 0; i--)
 	{
-		RencoderPages young = i + MERGE_YOUNG <= look->n ? segments_from(look, i, MERGE_YOUNG) : nothing;
-		int			count = look->quiet ? MERGE_QUIET :
-			young.to - young.from <= RENCODER_YOUNG_PAGES ? MERGE_YOUNG : MERGE_RUNS;
+		RencoderPages choice = segments_from(look, i, count);
 
-		if (is_tier(look, i, count) &&
-			segments_from(look, i, count).to - look->segment[i].from <= most)
-			return segments_from(look, i, count);
+		if (is_tier(look, i, count) && choice.to - choice.from <= most)
+			return choice;
 	}
 	return look->catalog.n > RENCODER_MOST_RUNS ? choose_least_neighbours(look) : nothing;
 }
