@@ -13,8 +13,7 @@
  * no more than that.  All of them do so only
  *
  *	- under the maintainer lock, if they get it without waiting;
- *	- for plain columns: a function of an expression or predicate that fails
- *	  for another session's row must not fail this session's.
+ *	- if no function of users is run: it might sleep, or write.
  *
  * All of it is done within a subtransaction, so that no damaged page, full disk or other misfortune on
  * the way fails the statement, which has nothing to do with it.
@@ -23,9 +22,12 @@
 
 #include "access/parallel.h"
 #include "access/table.h"
+#include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "nodes/nodeFuncs.h"
 #include "storage/proc.h"
+#include "utils/relcache.h"
 #include "utils/snapmgr.h"
 
 #include "base/options.h"
@@ -33,7 +35,6 @@
 #include "make/choose.h"
 #include "make/make_delta.h"
 #include "store/stats_page.h"
-#include "table/heap_read.h"
 #include "worker/worker_queue.h"
 
 /*
@@ -110,9 +111,50 @@ remember_new_index(Relation index)
 }
 
 static bool
+is_users(Oid object, void *arg)
+{
+	return object >= FirstNormalObjectId;
+}
+
+/*
+ * Is this more than functions and types that every server has?  A domain's checks, for one, are the users', and only
+ * nodes of these kinds show all that they run.
+ */
+static bool
+runs_users(Node *node, void *arg)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_List:
+			break;
+		case T_Var:
+		case T_Const:
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_ScalarArrayOpExpr:
+		case T_BoolExpr:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+		case T_CoalesceExpr:
+			if (is_users(exprType(node), NULL) || check_functions_in_node(node, is_users, NULL))
+				return true;
+			break;
+		default:
+			return true;
+	}
+	return expression_tree_walker(node, runs_users, arg);
+}
+
+static bool
 may_make_run(Relation index)
 {
-	return rencoder_options_autosummarize(index) && !rencoder_heap_runs_functions(index) && !IsInParallelMode();
+	return rencoder_options_autosummarize(index) && !IsInParallelMode() &&
+		!runs_users((Node *) RelationGetIndexExpressions(index), NULL) &&
+		!runs_users((Node *) RelationGetIndexPredicate(index), NULL);
 }
 
 /* Is it of this index, and not too long ago? */

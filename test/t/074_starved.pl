@@ -30,6 +30,9 @@ $node->safe_psql('postgres', qq{
 	CREATE TABLE u (id int, v int8) WITH (fillfactor = 40);
 	INSERT INTO u SELECT i, hashint8extended(i, $seed) FROM generate_series(1, 200000) i;
 	CREATE INDEX u_v ON u USING rencoder (v);
+	CREATE TABLE e (LIKE t INCLUDING STORAGE);
+	INSERT INTO e SELECT * FROM t;
+	CREATE INDEX e_v ON e USING rencoder (abs(v)) WHERE id > 0 AND filler IS NOT NULL;
 	CREATE FUNCTION pages(tab text, key int8, OUT index_pages int, OUT heap_pages int)
 	LANGUAGE plpgsql AS \$\$
 	DECLARE
@@ -38,7 +41,9 @@ $node->safe_psql('postgres', qq{
 		SET LOCAL enable_seqscan = off;
 		SET LOCAL enable_indexscan = off;
 		EXECUTE format('EXPLAIN (FORMAT json, ANALYZE, BUFFERS, TIMING off)
-			SELECT * FROM %I WHERE v = %s', tab, key) INTO plan;
+			SELECT * FROM %I WHERE %s', tab, CASE tab WHEN 'e' THEN
+				format('abs(v) = %s AND id > 0 AND filler IS NOT NULL', abs(key))
+				ELSE format('v = %s', key) END) INTO plan;
 		plan := plan -> 0 -> 'Plan';
 		index_pages := (plan -> 'Plans' -> 0 ->> 'Shared Hit Blocks')::int
 			+ (plan -> 'Plans' -> 0 ->> 'Shared Read Blocks')::int;
@@ -48,10 +53,11 @@ $node->safe_psql('postgres', qq{
 
 # The worker is there, but has no access to the tables as long as this session has them locked.
 my $writer = $node->background_psql('postgres');
-$writer->query_safe('BEGIN; LOCK TABLE t, u IN SHARE ROW EXCLUSIVE MODE');
+$writer->query_safe('BEGIN; LOCK TABLE t, u, e IN SHARE ROW EXCLUSIVE MODE');
 
 my %WAITING = (
 	t => q{SELECT unindexed FROM rencoder_candidates('t_v', 0::int8, 0::int8)},
+	e => q{SELECT unindexed FROM rencoder_candidates('e_v', 0::int8, 0::int8)},
 	u => q{SELECT pending_pages FROM rencoder_metapage('u_v')});
 
 sub waiting
@@ -79,11 +85,11 @@ sub write_rows
 	$round++;
 
 	# A session makes a run each 10 ms at most.
-	return $writer->query_safe($tab eq 't'
+	return $writer->query_safe($tab ne 'u'
 		? "DO \$\$
 			BEGIN
 				FOR part IN 1 .. 10 LOOP
-					INSERT INTO t SELECT i, hashint8extended(i, $seed + $round), repeat('x', 180)
+					INSERT INTO $tab SELECT i, hashint8extended(i, $seed + $round), repeat('x', 180)
 					FROM generate_series($n / 10 * (part - 1) + 1, $n / 10 * part) i;
 					PERFORM pg_sleep(0.03);
 				END LOOP;
@@ -92,7 +98,8 @@ sub write_rows
 			WHERE id BETWEEN 5000 * ($round % 40) AND 5000 * ($round % 40) + $n");
 }
 
-foreach my $case ([ 't', $MOST_TAIL, 2000 ], [ 'u', $MOST_PENDING, 4000 ])
+# Of e the server's own functions are evaluated for rows of others.
+foreach my $case ([ 't', $MOST_TAIL, 2000 ], [ 'e', $MOST_TAIL, 2000 ], [ 'u', $MOST_PENDING, 4000 ])
 {
 	my ($tab, $most, $rows) = @$case;
 	my $patience = time() + $PostgreSQL::Test::Utils::timeout_default;
@@ -146,12 +153,14 @@ is(waiting('t'), $before, 'nor does one that is read only');
 
 $writer->query_safe('COMMIT');
 $writer->quit;
-foreach my $tab ('t', 'u')
+foreach my $tab ('t', 'u', 'e')
 {
 	$node->safe_psql('postgres', "SELECT rencoder_index_check('${tab}_v', true)");
 	compare_many_with_seqscan($node, 'postgres', [ map {
 			my $seed_of = $seed + $round - $_;
-			"SELECT id FROM $tab WHERE v = hashint8extended(" . rnd_between(1, 2000) . ", $seed_of)"
+			my $key = 'hashint8extended(' . rnd_between(1, 2000) . ", $seed_of)";
+			"SELECT id FROM $tab WHERE "
+				. ($tab eq 'e' ? "abs(v) = abs($key) AND id > 0 AND filler IS NOT NULL" : "v = $key")
 		} 0 .. 20 ], "rows of $tab");
 }
 
