@@ -157,37 +157,35 @@ may_make_run(Relation index)
 		!runs_users((Node *) RelationGetIndexPredicate(index), NULL);
 }
 
-/* Is it of this index, and not too long ago? */
-static bool
-is_read_lately(const RencoderMuchRead *read, Relation index, TimestampTz now)
+/* NULL: scans have not read much lately. */
+static RencoderMuchRead *
+find_read(Relation index)
 {
-	return read->database == MyDatabaseId && read->index == RelationGetRelid(index) &&
-		!TimestampDifferenceExceeds(read->last, now, READ_MS);
+	RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
+
+	return read == NULL || read->database != MyDatabaseId || read->index != RelationGetRelid(index) ||
+		TimestampDifferenceExceeds(read->last, GetCurrentTimestamp(), READ_MS) ? NULL : read;
 }
 
 bool
 rencoder_growth_is_read(Relation index)
 {
-	const RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
-
-	return read != NULL && is_read_lately(read, index, GetCurrentTimestamp());
+	return find_read(index) != NULL;
 }
 
 bool
 rencoder_growth_is_late(Relation index)
 {
-	const RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
-	TimestampTz now = GetCurrentTimestamp();
+	const RencoderMuchRead *read = find_read(index);
 
-	return read != NULL && is_read_lately(read, index, now) &&
-		!TimestampDifferenceExceeds(read->late, now, LATE_WORKER_MS);
+	return read != NULL && !TimestampDifferenceExceeds(read->late, GetCurrentTimestamp(), LATE_WORKER_MS);
 }
 
 /* Has no session tried just now?  Then this one does. */
 static bool
 is_time_to_help(Relation index)
 {
-	RencoderMuchRead *read = rencoder_worker_queue_read(RelationGetRelid(index));
+	RencoderMuchRead *read = find_read(index);
 	TimestampTz now = GetCurrentTimestamp();
 
 	if (read == NULL || !TimestampDifferenceExceeds(read->helped, now, HELP_MS))
@@ -249,8 +247,8 @@ make_run_here(void *arg)
 	}
 
 	/* It has the lock, and does not get on. */
-	read = rencoder_worker_queue_read(RelationGetRelid(look->index));
-	if (made == RENCODER_MADE_NOTHING && look->read && look->asked && read != NULL)
+	read = find_read(look->index);
+	if (made == RENCODER_MADE_NOTHING && look->asked && read != NULL)
 		read->late = GetCurrentTimestamp();
 }
 
@@ -340,7 +338,7 @@ note_read(Relation index)
 
 	if (read == NULL)
 		return true;
-	if (!is_read_lately(read, index, now))
+	if (!rencoder_growth_is_read(index))
 	{
 		read->since = now;
 		read->late = 0;
