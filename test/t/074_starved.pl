@@ -99,7 +99,8 @@ sub write_rows
 }
 
 # Of e the server's own functions are evaluated for rows of others.
-foreach my $case ([ 't', $MOST_TAIL, 2000 ], [ 'e', $MOST_TAIL, 2000 ], [ 'u', $MOST_PENDING, 4000 ])
+foreach my $case ([ 't', $MOST_TAIL, 2000 ], [ 'e', $MOST_TAIL, 2000 ],
+	[ 'u', $MOST_PENDING, 4000 ])
 {
 	my ($tab, $most, $rows) = @$case;
 	my $patience = time() + $PostgreSQL::Test::Utils::timeout_default;
@@ -160,7 +161,8 @@ foreach my $tab ('t', 'u', 'e')
 			my $seed_of = $seed + $round - $_;
 			my $key = 'hashint8extended(' . rnd_between(1, 2000) . ", $seed_of)";
 			"SELECT id FROM $tab WHERE "
-				. ($tab eq 'e' ? "abs(v) = abs($key) AND id > 0 AND filler IS NOT NULL" : "v = $key")
+				. ($tab eq 'e' ? "abs(v) = abs($key) AND id > 0 AND filler IS NOT NULL"
+					: "v = $key")
 		} 0 .. 20 ], "rows of $tab");
 }
 
