@@ -310,11 +310,13 @@ bench_csv() {
     mv "$WORK/figures/$1.csv.new" "$WORK/figures/$1.csv"
 }
 
-# bench_settle INDEX: waits until the index and its file have been the same for 4 s.
+# bench_settle INDEX: waits until the index and its file have been the same for 4 s, and nobody is maintaining it,
+# who has locked its first page.
 bench_settle() {
     local before='' now same=0
-    for _ in $(seq 240); do
-        now=$(bench_sql -c "SELECT pg_relation_size('$1') || version::text FROM rencoder_metapage('$1')")
+    for _ in $(seq 1200); do
+        now=$(bench_sql -c "SELECT CASE WHEN EXISTS (SELECT FROM pg_locks WHERE relation = '$1'::regclass AND locktype = 'page')
+            THEN random() ELSE pg_relation_size('$1') * 1e9 + catalog_version END FROM rencoder_metapage('$1')")
         if [[ $now == "$before" ]]; then same=$((same + 1)); else same=0; fi
         ((same < 8)) || return 0
         before=$now
