@@ -218,13 +218,9 @@ static void
 clean_up(Relation index, BlockNumber nblocks)
 {
 	RencoderCatalog *catalog = palloc(sizeof(RencoderCatalog));
-	bool		free = false;
 
+	rencoder_catalog_free(index, 0);
 	rencoder_catalog_copy(index, catalog, NULL, NULL, NULL);
-	for (uint32 i = 0; i < catalog->n; i++)
-		free |= catalog->entry[i].state != RENCODER_RUN_LIVE;
-	if (free)
-		rencoder_catalog_free(index, 0);
 	if (catalog->entries_to > Min(catalog->frontier, nblocks) && catalog->frontier != RENCODER_NO_FRONTIER)
 	{
 		rencoder_catalog_lower(index, nblocks);

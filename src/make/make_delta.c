@@ -429,28 +429,13 @@ last_page_to_take(const RencoderCatalog *catalog, uint64 least)
 	return rencoder_pending_pages(&catalog->pending) > least ? catalog->pending.last_number - 1 : 0;
 }
 
-/* Are there runs that nobody makes or reads any more? */
-static bool
-has_leftovers(const RencoderCatalog *catalog)
-{
-	bool		any = false;
-
-	for (uint32 i = 0; i < catalog->n; i++)
-		any |= catalog->entry[i].state != RENCODER_RUN_LIVE;
-	return any;
-}
-
 void
 rencoder_make_delta(Relation index, uint64 least, uint32 most, double factor)
 {
 	RencoderCatalog *catalog = palloc(sizeof(RencoderCatalog));
 
+	rencoder_catalog_free(index, 0);
 	rencoder_catalog_copy(index, catalog, NULL, NULL, NULL);
-	if (has_leftovers(catalog))
-	{
-		rencoder_catalog_free(index, 0);
-		rencoder_catalog_copy(index, catalog, NULL, NULL, NULL);
-	}
 	make_delta_of_pages(index, catalog, last_page_to_take(catalog, least), most, factor, 0, 0);
 	pfree(catalog);
 }

@@ -181,6 +181,14 @@ rencoder_growth_is_late(Relation index)
 	return read != NULL && !TimestampDifferenceExceeds(read->late, GetCurrentTimestamp(), LATE_WORKER_MS);
 }
 
+/* False: sessions are to do without it. */
+static bool
+ask_worker(Relation index, bool urgent)
+{
+	return worker_can_see(index) && rencoder_worker_queue_put(RelationGetRelid(index), urgent) &&
+		!rencoder_growth_is_late(index);
+}
+
 /* Has no session tried just now?  Then this one does. */
 static bool
 is_time_to_help(Relation index)
@@ -262,8 +270,7 @@ rencoder_growth_note(Relation index, Relation heap, const IndexInfo *indexInfo, 
 		!rencoder_options_autosummarize(index))
 		return;
 	remember_new_index(index);
-	look.asked = worker_can_see(index) && rencoder_worker_queue_put(RelationGetRelid(index), false) &&
-		!rencoder_growth_is_late(index);
+	look.asked = ask_worker(index, false);
 	if (page % RENCODER_WORTH_PAGES != 0 || !may_make_run(index))
 		return;
 	look.read = rencoder_growth_is_read(index);
@@ -305,9 +312,7 @@ rencoder_growth_note_pending(Relation index, const IndexInfo *indexInfo, uint64 
 	if (npages <= RENCODER_DELTA_PAGES || indexInfo->ii_Concurrent)
 		return;
 	look.asked = index->rd_index->indisvalid && rencoder_options_autosummarize(index) &&
-		worker_can_see(index) &&
-		rencoder_worker_queue_put(RelationGetRelid(index), true) &&
-		!rencoder_growth_is_late(index);
+		ask_worker(index, true);
 	look.read = rencoder_growth_is_read(index);
 	if (npages >= least_pending(&look) && !IsInParallelMode())
 		(void) rencoder_best_effort(make_delta_here, &look, index, "make a delta");
@@ -362,7 +367,6 @@ rencoder_growth_note_scan(Relation index, int64 tail, int64 pending)
 		((tail < HELP_TIMES * READ_PAGES || !may_make_run(index)) &&
 		 pending <= HELP_TIMES * RENCODER_DELTA_READ_PAGES))
 		return;
-	if (late || !rencoder_options_autosummarize(index) || !worker_can_see(index) ||
-		!rencoder_worker_queue_put(RelationGetRelid(index), true))
+	if (late || !rencoder_options_autosummarize(index) || !ask_worker(index, true))
 		(void) rencoder_best_effort(help_scan, &look, index, "make a run");
 }
