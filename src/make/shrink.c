@@ -22,7 +22,7 @@
  * Base runs are moved if what is free before their end is so much of it, and so many pages: more than a piece that
  * was read again leaves (look.h), which the next piece takes.
  */
-#define HOLES_PART		0.28
+#define HOLES_PART		0.25
 #define LEAST_FREE		8
 
 /* Deltas, if so much of the file is free between base runs and them. */
