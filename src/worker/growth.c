@@ -254,9 +254,10 @@ make_run_here(void *arg)
 		(void) rencoder_choose_step(look->index, look->heap, &demand);
 	}
 
-	/* It has the lock, and does not get on. */
+	/* It has the lock, and for so long that it does not get on. */
 	read = find_read(look->index);
-	if (made == RENCODER_MADE_NOTHING && look->asked && read != NULL)
+	if (made == RENCODER_MADE_NOTHING && look->asked && read != NULL &&
+		look->page - catalog.frontier >= 2 * least_pages(look, catalog.frontier))
 		read->late = GetCurrentTimestamp();
 }
 
