@@ -141,7 +141,10 @@ rencoder_shrink_is_due(Relation index)
 	return is_much(nblocks - end, nblocks, FREE_PART);
 }
 
-/* Not if it is known that the pending list, or a page that is never moved, will stand in the way. */
+/*
+ * Not if it is known that the pending list, or a page that is never moved, will stand in the way.  This spares the
+ * lock; what may be given up is looked for under it.
+ */
 static bool
 may_be_cut(Relation index)
 {

@@ -357,61 +357,64 @@ read_pending_spares(Relation index, RencoderSpareChain *chain)
 }
 
 /*
- * Frees the last "n" spare pages.  The one before them stays what it is, and all behind it, unless
- * it has been linked, which takes the metapage and gives it another number.  The catalog's version rises:
- * whoever walks over spare pages is to look again (INV-7).
+ * Frees spare pages from the place "first" of the chain on, unless "most" or fewer would be left; returns the place
+ * behind them.  Who links pages takes them from the beginning, too: those are passed over.  The catalog's
+ * version stays: it has risen since a scan came to these pages, and who counts them sees that the chain
+ * begins with another one.
  */
-static bool
-free_pending_spares(Relation index, RencoderSpareChain *chain, uint32 n)
+static uint64
+free_pending_spares(Relation index, const RencoderSpareChain *chain, uint64 first, uint64 most)
 {
-	uint64		first = chain->n - n;
-	Buffer		freebuf = rencoder_space_prepare_release(index, n);
+	Buffer		freebuf = rencoder_space_prepare_release(index, SPARE_BATCH);
 	Buffer		metabuf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
-	Buffer		lastbuf = rencoder_page_read(index, chain->page[first - 1].blkno, BUFFER_LOCK_EXCLUSIVE,
-											 RENCODER_PAGE_PENDING);
-	RencoderPendingPageData *last = RencoderPageGetPending(BufferGetPage(lastbuf));
-	bool		unchanged = last->number == chain->page[first - 1].number;
+	BlockNumber spare = RencoderPageGetMeta(BufferGetPage(metabuf))->pending.spare;
+	uint64		end;
 
-	if (unchanged)
+	while (first < chain->n && chain->page[first].blkno != spare)
+		first++;
+	end = Min(first + SPARE_BATCH, chain->n - most);
+	if (first < end)
 	{
 		RencoderWal *wal = rencoder_wal_begin(index, true);
 		Page		freepage;
 
 		LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
-		RencoderPageGetMeta(rencoder_wal_register(wal, metabuf))->changes++;
-		RencoderPageGetPending(rencoder_wal_register(wal, lastbuf))->next = RENCODER_NO_BLOCK;
+		RencoderPageGetMeta(rencoder_wal_register(wal, metabuf))->pending.spare = chain->page[end].blkno;
 		freepage = rencoder_wal_register(wal, freebuf);
-		for (uint32 i = 0; i < n; i++)
+		for (; first < end; first++)
 		{
-			RencoderExtent extent = {chain->page[first + i].blkno, 1};
+			RencoderExtent extent = {chain->page[first].blkno, 1};
 
 			rencoder_space_release(freepage, extent);
 		}
 		rencoder_wal_finish(wal);
 		LockBuffer(freebuf, BUFFER_LOCK_UNLOCK);
 	}
-	UnlockReleaseBuffer(lastbuf);
 	UnlockReleaseBuffer(metabuf);
 	ReleaseBuffer(freebuf);
-	chain->n = first;
-	return unchanged;
+	return first;
 }
 
 void
 rencoder_pending_free_spares(Relation index)
 {
 	RencoderSpareChain chain = {0};
-	bool		unchanged = read_pending_spares(index, &chain);
 	uint64		most = Max(Min(RelationGetNumberOfBlocks(index) / 32, RENCODER_SPARE_PAGES), 2);
 
-	while (unchanged && chain.n > most)
+	if (!read_pending_spares(index, &chain))
+		return;
+	for (uint64 first = 0; first + most < chain.n;)
 	{
 		CHECK_FOR_INTERRUPTS();
-		unchanged = free_pending_spares(index, &chain, (uint32) Min(chain.n - most, SPARE_BATCH));
+		first = free_pending_spares(index, &chain, first, most);
 	}
 }
 
-/* The old tail is closed, too: a session that takes it for the tail yet must not find it open. */
+/*
+ * Under the lock, since rows may have come after it was known that there are no entries; and of a list of one
+ * page, which is what is freed.  The old tail is closed, too: a session that takes it for the tail yet must not find it open.  The catalog's
+ * version stays: who knows the catalog, also on a standby, has the index locked.
+ */
 void
 rencoder_pending_give_up(Relation index)
 {
@@ -436,7 +439,6 @@ rencoder_pending_give_up(Relation index)
 	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
 	wal = rencoder_wal_begin(index, true);
 	meta = RencoderPageGetMeta(rencoder_wal_register(wal, metabuf));
-	meta->changes++;
 	pending = &meta->pending;
 	pending->first = pending->last = pending->spare = RENCODER_NO_BLOCK;
 	pending->first_number = pending->last_number + 1;

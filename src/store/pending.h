@@ -132,10 +132,8 @@ extern bool rencoder_pending_has_closed(Relation index, uint64 npages);
 extern bool rencoder_pending_is_empty(Relation index);
 
 /*
- * Frees spare pages but for RENCODER_SPARE_PAGES, or a 32nd of a small index's file; none if somebody is
- * linking pages.  The caller
- * has the maintainer lock.  WAL: for up to 64 of them a record of metapage, the spare page before
- * them, free list.
+ * Frees spare pages but for RENCODER_SPARE_PAGES, or a 32nd of a small index's file.  The caller has the
+ * maintainer lock.  WAL: for up to 64 of them a record of metapage and free list.
  */
 extern void rencoder_pending_free_spares(Relation index);
 
