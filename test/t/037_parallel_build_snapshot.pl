@@ -54,9 +54,10 @@ $node->safe_psql('postgres', 'UPDATE t SET few = 3 WHERE few = 34; VACUUM t;');
 old_snapshot('reindexed', 'UPDATE t SET few = 33 WHERE few = 3', 'REINDEX INDEX old');
 $node->safe_psql('postgres', "SELECT rencoder_index_check('old', true)");
 
-# What is known of rows that a worker alone has read: on the last page are many of them, and a version
-# that the reading leaves out, as its value is in TOAST.  The leader reads one piece, another one: it
-# waits at its first row until a worker has come to that page, and workers wait until it has begun.
+# What is known of rows that a worker alone has read: on the last page are many of them, and a
+# version that the reading leaves out, as its value is in TOAST.  The leader reads one piece,
+# another one: it waits at its first row until a worker has come to that page, and workers wait
+# until it has begun.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION key_of_worker(w int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE
 	SET search_path = public AS $$
@@ -76,10 +77,12 @@ $node->safe_psql('postgres', q{
 	CREATE OPERATOR CLASS worker_ops FOR TYPE int8 USING rencoder AS
 		OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
 		FUNCTION 1 key_of_worker(int8);
-	CREATE TABLE last (w int8, v text, pad text) WITH (parallel_workers = 2, autovacuum_enabled = off);
+	CREATE TABLE last (w int8, v text, pad text)
+	WITH (parallel_workers = 2, autovacuum_enabled = off);
 	ALTER TABLE last ALTER v SET STORAGE external, ALTER pad SET STORAGE plain;
 	-- 8 rows fill a page.
-	INSERT INTO last SELECT i, to_char(i, 'FM0000'), repeat('x', 972) FROM generate_series(1, 2000) i;
+	INSERT INTO last SELECT i, to_char(i, 'FM0000'), repeat('x', 972)
+	FROM generate_series(1, 2000) i;
 	INSERT INTO last SELECT i, i, '' FROM generate_series(7901, 8000) i;
 	UPDATE last SET v = repeat('v', 5000) WHERE w = 8000});
 

@@ -1,5 +1,5 @@
-# Sessions that would make runs while somebody else has the maintainer lock leave the pending list as
-# it is: each try that closed its tail would add a page that has hardly an entry, which scans read.
+# Sessions that would make runs while somebody else has the maintainer lock leave the pending list
+# as it is: each try that closed its tail would add a page with hardly an entry, which scans read.
 #
 # The maintainer waits for the index of the TOAST table, which REINDEX has locked until it commits.
 use strict;
@@ -55,7 +55,8 @@ query(q{INSERT INTO t SELECT i, i::text, repeat('x', 700) FROM generate_series(4
 cmp_ok(query($unindexed), '<', 7 * $rounds, 'then the session makes one');
 is(query(q{SELECT rencoder_index_check('t_v', true)}), '', 'sound');
 compare_many_with_seqscan($node, 'postgres',
-	[ map { "SELECT id FROM t WHERE v = '" . ($_ < 100 ? "new $_" : $_) . "'" } 1 .. 30, 1000 .. 1040 ], 'rows');
+	[ map { "SELECT id FROM t WHERE v = '$_'" } (map { "new $_" } 1 .. 30), 1000 .. 1040 ],
+	'rows');
 
 $_->quit foreach $holder, $maintainer;
 $node->stop;
