@@ -78,70 +78,6 @@ compare_pairs(const SortedPair *a, const SortedPair *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Pairs are divided into so many buckets, unless they are few. */
-#define BUCKET_BITS		8
-#define BUCKETS			(1 << BUCKET_BITS)
-#define FEW_PAIRS		256
-
-/*
- * Sorts, by buckets of neighbouring keys first: half of the comparisons of random keys are foreseen wrongly, so
- * that most of them take longer than to move a pair.  Buckets are of those keys that there are, so one that
- * has nearly all pairs has a 256th of their range, and calls are nested 8 times at most.
- */
-static void
-sort_by_buckets(SortedPair *pair, size_t n)
-{
-	size_t		begin[BUCKETS + 1] = {0};
-	size_t		next[BUCKETS];
-	uint64		least = PG_UINT64_MAX;
-	uint64		greatest = 0;
-	bool		sorted = true;
-	int			shift;
-
-#define BUCKET_OF(p) ((key_of_sorted_pair(p) - least) >> shift)
-
-	CHECK_FOR_INTERRUPTS();
-	for (size_t i = 0; i < n && n >= FEW_PAIRS; i++)
-	{
-		uint64		key = key_of_sorted_pair(&pair[i]);
-
-		sorted &= key >= greatest;
-		least = Min(least, key);
-		greatest = Max(greatest, key);
-	}
-	if (sorted)
-	{
-		sort_pairs(pair, n);
-		return;
-	}
-	shift = Max(pg_leftmost_one_pos64(greatest - least) + 1 - BUCKET_BITS, 0);
-	for (size_t i = 0; i < n; i++)
-		begin[BUCKET_OF(&pair[i]) + 1]++;
-	for (int b = 0; b < BUCKETS; b++)
-	{
-		next[b] = begin[b];
-		begin[b + 1] += begin[b];
-	}
-	for (size_t b = 0; b < BUCKETS; b++)
-	{
-		while (next[b] < begin[b + 1])
-		{
-			SortedPair	moved = pair[next[b]];
-
-			for (size_t to; (to = BUCKET_OF(&moved)) != b;)
-			{
-				SortedPair	other = pair[next[to]];
-
-				pair[next[to]++] = moved;
-				moved = other;
-			}
-			pair[next[b]++] = moved;
-		}
-	}
-	for (int b = 0; b < BUCKETS; b++)
-		sort_by_buckets(pair + begin[b], begin[b + 1] - begin[b]);
-}
-
 /* Sorted pairs in a file. */
 typedef struct Chunk
 {
@@ -225,7 +161,7 @@ sort_chunk(RencoderRunSorter *s)
 
 	if (s->n == 0)
 		return;
-	sort_by_buckets(s->pair, s->n);
+	sort_pairs(s->pair, s->n);
 	for (size_t i = 1; i < s->n; i++)
 	{
 		if (!unite_sorted_pairs(s, &s->pair[kept], &s->pair[i]))
