@@ -84,7 +84,7 @@ typedef struct RencoderOrder
 	bool		known;
 	bool		has;
 	Oid			family[INDEX_MAX_KEYS];
-}			RencoderOrder;
+} RencoderOrder;
 
 /* What a session keeps of an index in rd_amcache. */
 typedef struct RencoderCache
