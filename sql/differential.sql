@@ -135,9 +135,10 @@ BEGIN
 		EXECUTE format('ALTER TABLE %I ALTER filler SET STORAGE plain', t.name);
 		PERFORM diff_fill(t, 1, t.rows);
 		EXECUTE format('CREATE INDEX %I ON %I USING rencoder (v %s) '
-			'WITH (pages_per_range = %s, bits_per_key = %s, autosummarize = %s, storage = %s)',
+			'WITH (pages_per_range = %s, bits_per_key = %s, false_pages = %s, autosummarize = %s, '
+			'storage = %s)',
 					   t.name || '_v', t.name, CASE WHEN t.two THEN ', w' ELSE '' END,
-					   t.pages_per_range, t.bits, t.bits <> 20,
+					   t.pages_per_range, t.bits, least(100, 2.0 ^ (16 - t.bits)), t.bits <> 20,
 					   CASE WHEN length(t.name) % 2 = 0 THEN 'filter' ELSE 'run' END);
 	END LOOP;
 END $$;

@@ -93,12 +93,6 @@ ALTER INDEX opt_v RESET (bits_per_key);
 TRUNCATE opt;
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
--- bits_per_key of runs is that of the next run: null is "by need".
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 2);
-SELECT bits_per_key, run_bits_per_key FROM rencoder_metapage('opt_v');
-ALTER INDEX opt_v SET (bits_per_key = 30);
-SELECT bits_per_key, run_bits_per_key FROM rencoder_metapage('opt_v');
-DROP INDEX opt_v;
 
 --
 -- What the access method does not do.

@@ -1110,8 +1110,7 @@ CREATE FUNCTION rencoder_metapage(
 	OUT spare_pages bigint,
 	OUT free_extents bigint,
 	OUT free_pages bigint,
-	OUT reindex_pages_per_range integer,
-	OUT run_bits_per_key integer)
+	OUT reindex_pages_per_range integer)
 RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

@@ -135,7 +135,7 @@ DROP INDEX runs_kind;
 DROP TABLE runs_log;
 
 --
--- Size: false pages are few, or the owner says how many bits a row takes.
+-- Size: false pages are few, or as few as the owner wants, at a bit for each halving.
 --
 CREATE TABLE runs_large (id int4, v int8, few int4);
 INSERT INTO runs_large
@@ -153,8 +153,7 @@ SELECT bits < 16 AS small, false_pages BETWEEN 0.5 AND 2 AS few
 FROM runs_size(', resolution = pages, false_pages = 1');
 SELECT bits < 22 AS small, false_pages BETWEEN 0.25 AND 1 AS few FROM runs_size('');
 SELECT bits BETWEEN 28 AND 32 AS wanted, false_pages < 0.001 AS few
-FROM runs_size(', bits_per_key = 30');
-SELECT bits BETWEEN 18 AND 22 AS wanted FROM runs_size(', bits_per_key = 20');
+FROM runs_size(', false_pages = 0.001');
 
 --
 -- Memory that is short, and several processes, change nothing of the run.  Of "few" equal

@@ -219,7 +219,7 @@ INSERT INTO run_ends
 	FROM generate_series(1, 2000) i;
 CREATE INDEX run_ends_other ON run_ends (other);
 CREATE INDEX run_ends_v ON run_ends USING rencoder (v)
-	WITH (storage = run, pages_per_range = 1, autosummarize = off, bits_per_key = 4);
+	WITH (storage = run, pages_per_range = 1, autosummarize = off, false_pages = 100);
 INSERT INTO run_ends
 	SELECT i, CASE i % 2 WHEN 0 THEN (3000::int8 << 40) + 1 ELSE (-3000::int8 << 40) - 1 END, i,
 		repeat('x', 300)

@@ -48,7 +48,7 @@ FROM (SELECT run, max(pages) AS pages FROM made GROUP BY run) q,
 CREATE TABLE renewed (id int, v int8) WITH (fillfactor = 60, autovacuum_enabled = off);
 INSERT INTO renewed SELECT i, hashint8extended(i, 0) FROM generate_series(1, 1400000) i;
 CREATE INDEX renewed_idx ON renewed USING rencoder (v)
-	WITH (storage = run, bits_per_key = 60, autosummarize = off);
+	WITH (storage = run, false_pages = 1e-12, autosummarize = off);
 UPDATE renewed SET v = hashint8extended(id, 1) WHERE id % 30 = 0;
 VACUUM renewed;
 SELECT count(*) FROM deltas('renewed_idx');

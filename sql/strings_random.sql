@@ -212,8 +212,8 @@ BEGIN
 			PERFORM st_fill(t, 1, 600);
 		END IF;
 		EXECUTE format('CREATE INDEX %I ON %I USING rencoder (v)
-			WITH (pages_per_range = 1, bits_per_key = %s)',
-			t.name || '_v', t.name, (ARRAY[10, 20, 30])[1 + floor(random() * 3)::int]);
+			WITH (pages_per_range = 1, false_pages = %s)',
+			t.name || '_v', t.name, (ARRAY[100, 0.5, 0.0005])[1 + floor(random() * 3)::int]);
 		IF t.empty THEN
 			PERFORM st_fill(t, 1, 600);
 		END IF;

@@ -181,14 +181,14 @@ lists() {
     tell "a list of $QUERIES absent values: heap pages" "$heap"
 }
 
-more_bits() {
+fewer_false_pages() {
     local index heap
-    bench_sql -q -c "CREATE INDEX t_24 ON t USING rencoder (id) WITH ($WITH, bits_per_key = 24)"
-    limit 'bits_per_key = 24: bits a row' "$(bits t_24 "$ROWS")" '<=' 25.2
-    read -r index heap _ < <(pages t_24 empty)
-    tell 'bits_per_key = 24, empty interval: index pages' "$index"
-    limit 'bits_per_key = 24, empty interval: heap pages' "$heap" '<=' 0.3
-    bench_sql -q -c 'DROP INDEX t_24'
+    bench_sql -q -c "CREATE INDEX t_fewer ON t USING rencoder (id) WITH ($WITH, false_pages = 0.1)"
+    limit 'false_pages = 0.1: bits a row' "$(bits t_fewer "$ROWS")" '<=' 25.2
+    read -r index heap _ < <(pages t_fewer empty)
+    tell 'false_pages = 0.1, empty interval: index pages' "$index"
+    limit 'false_pages = 0.1, empty interval: heap pages' "$heap" '<=' 0.3
+    bench_sql -q -c 'DROP INDEX t_fewer'
 }
 
 # The first rows of the table, without anything else in them.
@@ -501,7 +501,7 @@ main() {
     make_table
     uniform
     lists
-    more_bits
+    fewer_false_pages
     times
     growth
     other_integers

@@ -55,17 +55,18 @@ csv_indexes() {
 }
 
 csv_bits() {
-    csv bits bits 'bits_per_key against false pages of an empty interval; law: parts of pages / 2^(bits - 2)' "
-        SELECT f.x AS bits_per_key, round(a.value, 2) AS bits_a_row,
+    csv bits bits 'bits a row against false pages of an empty interval; law: parts of pages / 2^(bits - 2)' "
+        SELECT t.value AS wanted, round(a.value, 2) AS bits_a_row,
             round(f.value, 4) AS false_pages, round(w.value, 4) AS law,
             round(i.value, 2) AS index_pages, round(median(l.cpu_ms), 4) AS empty_cpu_ms
         FROM results.figures AS f
+            JOIN results.figures AS t ON t.figure = 'bits' AND t.x = f.x AND t.what = 'wanted'
             JOIN results.figures AS a ON a.figure = 'bits' AND a.x = f.x AND a.what = 'bits a row'
             JOIN results.figures AS w ON w.figure = 'bits' AND w.x = f.x AND w.what = 'law'
             JOIN results.figures AS i ON i.figure = 'bits' AND i.x = f.x AND i.what = 'index pages'
             JOIN results.latency AS l ON l.kind = 'empty' AND l.what = 'bits' || f.x
         WHERE f.figure = 'bits' AND f.what = 'false pages'
-        GROUP BY f.x, a.value, f.value, w.value, i.value ORDER BY f.x"
+        GROUP BY f.x, t.value, a.value, f.value, w.value, i.value ORDER BY f.x"
 }
 
 csv_growth() {

@@ -185,9 +185,9 @@ bars() { # OUTPUT TITLE XLABEL YLABEL COMMANDS
 }
 
 plot_bits() {
-    { fields bits.csv '@false_pages > 0' '"measured"' '@bits_per_key' '@false_pages'
-      fields bits.csv 1 '"law"' '@bits_per_key' '@law'; } |
-        draw bits 'interval without a row' 'bits_per_key, bits a row' 'false pages a query' \
+    { fields bits.csv '@false_pages > 0' '"measured"' '@bits_a_row' '@false_pages'
+      fields bits.csv 1 '"law"' '@bits_a_row' '@law'; } |
+        draw bits 'interval without a row' 'size, bits a row' 'false pages a query' \
             'set logscale y' "$CURVE"
 }
 

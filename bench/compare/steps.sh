@@ -135,24 +135,25 @@ noted() { # FIGURE WHAT X Y ROUND
 # ---------------------------------------------------------------- bits a row
 
 step_bits() {
-    local bits
+    local wanted no=0
     need_queries uniform
-    for bits in 14 16 18 20 22 24 26 28; do
-        say "bits_per_key = $bits"
-        build uniform "bits$bits" "rencoder (uniform) WITH (bits_per_key = $bits)"
+    for wanted in 64 16 4 1 0.25 0.06 0.015 0.004; do
+        no=$((no + 1))
+        say "false_pages = $wanted"
+        build uniform "bits$no" "rencoder (uniform) WITH (false_pages = $wanted)"
         bench_sql -q >/dev/null <<SQL
-INSERT INTO results.figures SELECT 'bits', v.what, $bits, '', 1, v.value
+INSERT INTO results.figures SELECT 'bits', v.what, $no, '', 1, v.value
 FROM (SELECT avg(pages) AS pages, avg(index_pages) AS index_pages
       FROM generate_series(1::int8, 2000) AS i,
-          rencoder_candidates('uniform_bits$bits', uniform(-i), uniform(-i) + 63)) AS c,
-    LATERAL (VALUES ('bits a row', pg_relation_size('uniform_bits$bits') * 8.0 / $ROWS),
-        ('false pages', c.pages), ('index pages', c.index_pages),
-        ('law', (SELECT relpages * ceil(reltuples / relpages / 4)
-            FROM pg_class WHERE oid = 'wide'::regclass) / 2.0 ^ ($bits - 2))) AS v (what, value)
+          rencoder_candidates('uniform_bits$no', uniform(-i), uniform(-i) + 63)) AS c,
+    LATERAL (SELECT pg_relation_size('uniform_bits$no') * 8.0 / $ROWS AS bits) AS b,
+    LATERAL (VALUES ('wanted', $wanted), ('bits a row', b.bits), ('false pages', c.pages),
+        ('index pages', c.index_pages), ('law', (SELECT relpages * ceil(reltuples / relpages / 4)
+            FROM pg_class WHERE oid = 'wide'::regclass) / 2.0 ^ (b.bits - 2))) AS v (what, value)
 ON CONFLICT DO NOTHING;
 SQL
-        measure_some wide warm uniform 'empty one' "bits$bits"
-        bench_sql -q -c "DROP INDEX uniform_bits$bits"
+        measure_some wide warm uniform 'empty one' "bits$no"
+        bench_sql -q -c "DROP INDEX uniform_bits$no"
     done
 }
 

@@ -51,7 +51,7 @@ uniform split 1048576 1120
 skewed uniform 32 1120
 uniform uniform 32 5920
 uniform uniform 32 20000'
-RUN_BITS=(12 14 16 18 20 22 24)
+RUN_FALSE_PAGES=(256 64 16 4 1 0.25 0.06)
 
 value() { sed -nE "s/(^|.* )$1=([^ ]*).*/\2/p" <<<"$2"; }
 
@@ -109,15 +109,15 @@ speeds() {
 
 # Four rows a page: a heap of 250,000 pages.
 runs() {
-    local bits
+    local wanted
     head_of 'runs of 1,000,000 uniform keys, 4 rows a page: heap pages in vain, pages of the run, ns of CPU time'
-    echo bits,queries,false_pages,pages,ns,bits_a_row
-    for bits in "${RUN_BITS[@]}"; do
-        ../run/bin/run_bench -n 1000000 -r 4 -b "$bits" -s "$seed" uniform |
+    echo wanted,queries,false_pages,pages,ns,bits_a_row
+    for wanted in "${RUN_FALSE_PAGES[@]}"; do
+        ../run/bin/run_bench -n 1000000 -r 4 -f "$wanted" -s "$seed" uniform |
             sed -nE -e '1s/.* bits ([0-9.]+).*/bits \1/p' \
                 -e 's/^ +(.*[^ ]) +false ([0-9.]+) .*pages ([0-9.]+) search ([0-9]+) .*/\1|\2,\3,\4/p' |
-            awk -F'|' -v bits="$bits" 'NF == 1 { sub(/bits /, ""); row = $1; next }
-                { gsub(/ /, "_", $1); print bits "," $1 "," $2 "," row }'
+            awk -F'|' -v wanted="$wanted" 'NF == 1 { sub(/bits /, ""); row = $1; next }
+                { gsub(/ /, "_", $1); print wanted "," $1 "," $2 "," row }'
     done | sort -s -t, -k 2,2
 }
 

@@ -2,10 +2,10 @@
  * run_bench.c
  *		Size and false pages of runs, over made keys and files.
  *
- *		run_bench [-n ROWS] [-r ROWS/PAGE] [-b BITS | -f FALSE_PAGES | -e] [-q QUERIES]
+ *		run_bench [-n ROWS] [-r ROWS/PAGE] [-f FALSE_PAGES | -e] [-q QUERIES]
  *				[-s SEED] [DATA]...
  *
- * -f: the rule, 1 page by default; -b: bits for a row on average; -e: whole keys.  A line for the run, then one for each kind of queries:
+ * -f: the rule, 1 page by default; -e: whole keys.  A line for the run, then one for each kind of queries:
  *
  *		bits		all pages of 8,192 bytes, for a row
  *		fill		share of the leaves that is used
@@ -387,7 +387,7 @@ main(int argc, char **argv)
 	size_t		queries = 20000;
 	int			c;
 
-	while ((c = getopt(argc, argv, "n:r:b:f:eq:s:")) != -1)
+	while ((c = getopt(argc, argv, "n:r:f:eq:s:")) != -1)
 	{
 		if (c == 'n')
 			rows = strtoull(optarg, NULL, 10);
@@ -399,11 +399,8 @@ main(int argc, char **argv)
 			rnd_seed(strtoull(optarg, NULL, 10));
 		else if (c == 'e')
 			options.target = RENC_RUN_EXACT;
-		else if (c == 'b' || c == 'f')
-		{
-			options.target = c == 'b' ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES;
+		else if (c == 'f')
 			options.wanted = atof(optarg);
-		}
 		else
 			return EXIT_FAILURE;
 	}

@@ -4,8 +4,7 @@
  *
  * Those that say how filters are made, and "composite", are read when the index is built and frozen
  * in its metapage; ALTER INDEX .. SET takes effect with the next REINDEX.  Those of runs ("storage",
- * "resolution", "false_pages", and "bits_per_key", if given) are read whenever a run is to be
- * made.  The others ("autosummarize") take effect at once.
+ * "resolution", "false_pages") are read whenever a run is to be made.  The others ("autosummarize") take effect at once.
  */
 #include "base/options.h"
 
@@ -66,8 +65,8 @@ rencoder_options_init(void)
 					  RENCODER_MAX_PAGES_PER_RANGE,
 					  AccessExclusiveLock);
 	add_int_reloption(rencoder_relopt_kind, "bits_per_key",
-					  "Bits of a filter for each distinct key of a block range, or of a run for each row",
-					  0,
+					  "Bits of a filter for each distinct key of a block range",
+					  RENCODER_DEFAULT_BITS_PER_KEY,
 					  RENCODER_MIN_BITS_PER_KEY,
 					  RENCODER_MAX_BITS_PER_KEY,
 					  AccessExclusiveLock);
@@ -168,6 +167,7 @@ options_of(Relation index)
 {
 	static const RencoderOptions defaults = {
 		.pages_per_range = RENCODER_DEFAULT_PAGES_PER_RANGE,
+		.bits_per_key = RENCODER_DEFAULT_BITS_PER_KEY,
 		.autosummarize = RENCODER_DEFAULT_AUTOSUMMARIZE
 	};
 
@@ -204,17 +204,10 @@ rencoder_options_build_pages_per_range(Relation index, BlockNumber nblocks)
 	return pages != 0 ? (uint32) pages : choose_pages_per_range(nblocks);
 }
 
-bool
-rencoder_options_bits_are_given(Relation index)
-{
-	return options_of(index)->bits_per_key != 0;
-}
-
 int
 rencoder_options_bits_per_key(Relation index)
 {
-	return rencoder_options_bits_are_given(index) ?
-		options_of(index)->bits_per_key : RENCODER_DEFAULT_BITS_PER_KEY;
+	return options_of(index)->bits_per_key;
 }
 
 Size

@@ -49,7 +49,7 @@ typedef struct RencoderOptions
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int			pages_per_range;
-	int			bits_per_key;	/* 0: not given */
+	int			bits_per_key;
 	bool		autosummarize;
 	RencoderStorage storage;
 	RencoderResolution resolution;
@@ -81,9 +81,8 @@ extern int	rencoder_options_pages_per_range(Relation index);
 /* What a build of the index would choose for a table of "nblocks" pages. */
 extern uint32 rencoder_options_build_pages_per_range(Relation index, BlockNumber nblocks);
 
-/* Bits of a filter for each key; and has the owner said so? */
+/* Bits of a filter for each key. */
 extern int	rencoder_options_bits_per_key(Relation index);
-extern bool rencoder_options_bits_are_given(Relation index);
 extern bool rencoder_options_autosummarize(Relation index);
 
 /*

@@ -188,15 +188,13 @@ write_row_keys(RowTrees *trees, int col)
 	double		false_pages = rencoder_options_false_pages(index, trees->heap_pages, page_rows,
 														   &together);
 	double		share = (double) trees->npages / Max(trees->heap_pages, trees->npages);
-	bool		bits = rencoder_options_bits_are_given(index);
 	RencoderRunPair pair;
 
 	if (!rencoder_run_sorter_next(rows->sorter[col], &pair))
 		return;
 	rencoder_run_writer_begin_tree(trees->writer, col, rows->coders.generation[col], trees->first,
-								   trees->npages, *places, bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
-								   bits ? rencoder_options_bits_per_key(index) :
-								   false_pages * share, together * share);
+								   trees->npages, *places, RENC_RUN_FALSE_PAGES, false_pages * share,
+								   together * share);
 	write_row_pairs(trees, rows->sorter[col], pair, !rencoder_is_composite(index) ? NULL :
 					rencoder_composite_codes(rows->coders.coder[col],
 											 IndexRelationGetNumberOfKeyAttributes(index)));

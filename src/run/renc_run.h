@@ -108,7 +108,6 @@ typedef void (*renc_run_tell) (void *arg, uint32_t page);
 typedef enum renc_run_target
 {
 	RENC_RUN_FALSE_PAGES,		/* false pages of a query, on average */
-	RENC_RUN_BITS,				/* bits of leaves for a row, on average */
 	RENC_RUN_EXACT,				/* whole keys */
 	RENC_RUN_DENSE				/* the same; a leaf of pages nearly all of
 								 * whose names have entries names pages,
@@ -138,8 +137,7 @@ typedef struct renc_run_options
 	/*
 	 * Of RENC_RUN_FALSE_PAGES: false pages at most of this run: its share, if
 	 * the index has several.  Queries ask for keys that exist, all equally
-	 * often, or for values anywhere among a block's keys.  Of RENC_RUN_BITS:
-	 * bits.
+	 * often, or for values anywhere among a block's keys.
 	 */
 	double		wanted;
 

@@ -36,10 +36,6 @@
 /* What blocks of false pages that stay dear pay, times the least price. */
 #define DEARER			2.5
 
-/* Prices of false pages. */
-#define LEAST_PRICE		1e-3
-#define MOST_PRICE		1e5
-
 /* Blocks that the first price is made from. */
 #define FIRST_BLOCKS	4
 
@@ -185,32 +181,6 @@ correct_for_false_pages(renc_run_encoder *e, double keys)
 							most_encoder_price(e, &e->all));
 }
 
-/*
- * A bit more or less for each row changes the price by a factor of two where keys are
- * evenly spread.  One price for all of the run is best: so corrections get small, and
- * what was missed so far is made up for slowly.
- */
-static void
-correct_encoder_for_bits(renc_run_encoder *e)
-{
-	const renc_run *run = &e->build.run;
-	double		bits = 8.0 * (double) run->payload * run->nleaves / (double) run->rows;
-	double		over = fmin(fmax(bits - e->build.options.wanted, -2), 2);
-	double		gain = fmin(fmax(2.0 / run->nleaves, 0.02), 0.2);
-
-	e->planner.price *= exp2(-gain * over);
-	e->planner.price = fmin(fmax(e->planner.price, LEAST_PRICE), MOST_PRICE);
-}
-
-static void
-finish_encoder_leaf(renc_run_encoder *e)
-{
-	if (!renc_run_build_leaf(&e->build))
-		return;
-	if (e->build.options.target == RENC_RUN_BITS)
-		correct_encoder_for_bits(e);
-}
-
 /* From now on pairs that are in no block name so many parts. */
 static void
 set_encoder_names(renc_run_encoder *e, uint32_t grain)
@@ -339,27 +309,23 @@ try_encoder_price(renc_run_encoder *e, double price)
 static void
 first_encoder_price(renc_run_encoder *e)
 {
-	bool		bits = e->build.options.target == RENC_RUN_BITS;
-	double		lo = LEAST_PRICE;
-	double		hi = MOST_PRICE;
+	renc_run_expected x;
+	double		lo;
+	double		hi;
 
 	e->started = true;
 	if (e->build.options.target >= RENC_RUN_EXACT)
 		return;
 	begin_encoder_leaf(e);
-	if (!bits)
-	{
-		renc_run_expected x = try_encoder_price(e, 1 / (EVEN_QUERIES * e->aim));
-
-		lo = least_encoder_price(e, &x);
-		hi = most_encoder_price(e, &x);
-	}
-	for (int i = 0; i < (bits ? 12 : 6); i++)
+	x = try_encoder_price(e, 1 / (EVEN_QUERIES * e->aim));
+	lo = least_encoder_price(e, &x);
+	hi = most_encoder_price(e, &x);
+	for (int i = 0; i < 6; i++)
 	{
 		double		middle = sqrt(lo * hi);
-		renc_run_expected x = try_encoder_price(e, middle);
 
-		if (bits ? x.bits > e->build.options.wanted * x.rows : renc_run_plan_mean_expected(&x) <= e->aim)
+		x = try_encoder_price(e, middle);
+		if (renc_run_plan_mean_expected(&x) <= e->aim)
 			hi = middle;
 		else
 			lo = middle;
@@ -474,7 +440,7 @@ encode_pairs(renc_run_encoder *e, uint32_t n)
 
 		e->done += taken;
 		if (taken == 0)
-			finish_encoder_leaf(e);
+			renc_run_build_leaf(&e->build);
 		if (taken < piece[i].n)
 			return;
 	}
@@ -561,7 +527,7 @@ renc_run_encoder_finish(renc_run_encoder *e, renc_run *run, double *false_pages)
 	drain_encoder(e, true);
 	if (e->build.failed || (!e->build.any && e->build.nblocks == 0))
 		return false;
-	finish_encoder_leaf(e);
+	renc_run_build_leaf(&e->build);
 	renc_run_build_root(&e->build);
 	*run = e->build.run;
 	if (false_pages != NULL)

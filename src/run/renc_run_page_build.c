@@ -262,7 +262,7 @@ add_child_to_page(renc_run_builder *b, int level, const renc_run_child *child)
 	l->child[l->n++] = *child;
 }
 
-bool
+void
 renc_run_build_leaf(renc_run_builder *b)
 {
 	renc_run_child child = {0, b->run.entries, 0, b->reach};
@@ -273,7 +273,7 @@ renc_run_build_leaf(renc_run_builder *b)
 	size_t		used;
 
 	if (n == 0)
-		return false;
+		return;
 	b->rows = b->rows < UINT32_MAX ? b->rows : UINT32_MAX;
 	bytes = page_separator_bytes(b, n, &shift);
 	used = page_directory_size(b, n) + b->ndata;
@@ -316,7 +316,6 @@ renc_run_build_leaf(renc_run_builder *b)
 	b->wmax = 0;
 	b->entries = 0;
 	b->rows = 0;
-	return true;
 }
 
 void
@@ -325,7 +324,7 @@ renc_run_build_root(renc_run_builder *b)
 	int			level = 1;
 	renc_run_child child;
 
-	(void) renc_run_build_leaf(b);
+	renc_run_build_leaf(b);
 	b->run.greatest = b->last;
 
 	/* Up to the level whose only page is, or would be of one child only. */

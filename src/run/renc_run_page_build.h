@@ -89,8 +89,8 @@ extern void renc_run_build_init(renc_run_builder *builder, const renc_run_option
 extern bool renc_run_build_block(renc_run_builder *builder, const renc_run_pair *pair, uint32_t n,
 								 int width, uint32_t *fit);
 
-/* Writes the leaf, if there are blocks; true if so. */
-extern bool renc_run_build_leaf(renc_run_builder *builder);
+/* Writes the leaf, if there are blocks. */
+extern void renc_run_build_leaf(renc_run_builder *builder);
 
 /* Writes what is left and makes the root. */
 extern void renc_run_build_root(renc_run_builder *builder);

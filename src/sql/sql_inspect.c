@@ -124,9 +124,6 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	put(&row, Int64GetDatum((int64) free_pages));
 	put(&row, Int32GetDatum(rencoder_options_build_pages_per_range(target.index,
 																   RelationGetNumberOfBlocks(target.heap))));
-	put_inspected_if(&row, rencoder_options_use_runs(target.index) &&
-					 rencoder_options_bits_are_given(target.index),
-					 Int32GetDatum(rencoder_options_bits_per_key(target.index)));
 	rencoder_open_index_close(&target);
 	PG_RETURN_DATUM(rencoder_sql_row(fcinfo, row.values, row.nulls));
 }

@@ -74,7 +74,7 @@ build_run(fuzz_input * in, stored_run * s, uint64_t *key, uint32_t *place)
 	options.parts = take_parts(in);
 	first = options.first_page * options.parts;
 	nplaces = options.npages * options.parts;
-	options.target = (renc_run_target) (how >> 3) % 3;
+	options.target = (renc_run_target) (how >> 3) % 2;
 	options.wanted = 1 + how % 16;
 	options.block = how & 128 ? 16 : 0;
 	if (renc_run_encoder_size(options.payload) > sizeof(memory))

@@ -88,7 +88,7 @@ sub try_sql
 
 # Every column is the same: a large index for a small table.
 my $COLUMNS = join ', ', ('v') x 28;
-my $OPTIONS = '(pages_per_range = 1, bits_per_key = 64, autosummarize = off)';
+my $OPTIONS = '(pages_per_range = 1, false_pages = 1e-12, autosummarize = off)';
 my $space   = $small_fs ? 'TABLESPACE small' : '';
 my $create  = "CREATE INDEX d_v ON d USING rencoder ($COLUMNS) WITH $OPTIONS $space";
 

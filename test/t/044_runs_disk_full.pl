@@ -52,7 +52,7 @@ sub index_size { return sql("SELECT pg_relation_size('d_v')"); }
 # Every column is the same: a large index for a small table.
 my $COLUMNS = join ', ', ('v') x 18;
 my $create = "CREATE INDEX d_v ON d USING rencoder ($COLUMNS) "
-  . 'WITH (storage = run, pages_per_range = 1, bits_per_key = 64, autosummarize = off)';
+  . 'WITH (storage = run, pages_per_range = 1, false_pages = 1e-12, autosummarize = off)';
 sql(q{
 	CREATE TABLE d (v int8) WITH (fillfactor = 50);
 	CREATE FUNCTION fill(n int, seed int) RETURNS void LANGUAGE sql AS

@@ -15,7 +15,7 @@ my $node = new_node('main');
 $node->safe_psql('postgres', q{
 	CREATE TABLE t (id int, v int8) WITH (fillfactor = 45, autovacuum_enabled = off);
 	INSERT INTO t SELECT i, hashint8extended(i, 0) FROM generate_series(1, 600000) i;
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (storage = run, bits_per_key = 60)});
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (storage = run, false_pages = 1e-12)});
 
 # Updates of "n" rows.
 sub change

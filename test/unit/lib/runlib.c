@@ -200,9 +200,8 @@ random_run_options(size_t payload, uint32_t first_page, uint32_t npages)
 	options.payload = payload;
 	options.first_page = first_page;
 	options.npages = npages;
-	options.target = (renc_run_target) rnd_below(3);
-	options.wanted = options.target == RENC_RUN_BITS ? 2 + (double) rnd_below(40) :
-		exp((double) rnd_below(160) / 10 - 10);
+	options.target = (renc_run_target) rnd_below(2);
+	options.wanted = exp((double) rnd_below(160) / 10 - 10);
 	options.block = rnd_below(4) == 0 ? 0 : 4 + (uint32_t) rnd_below(200);
 
 	/* Not drawn, so that a seed makes the runs that it made before. */
