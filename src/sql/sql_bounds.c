@@ -6,6 +6,7 @@
 
 #include "access/stratnum.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
@@ -226,9 +227,9 @@ keys_of_interval_bounds(ScanKey keys, Relation index, int col, Oid type, Datum l
 	return 2;
 }
 
-int
-rencoder_bounds_scankeys(Relation index, int col, Oid argtype, const NullableDatum *bound,
-						 ScanKey keys)
+/* As the caller.  Returns the number of keys. */
+static int
+make_bound_keys(Relation index, int col, Oid argtype, const NullableDatum *bound, ScanKey keys)
 {
 	Oid			type;
 	Oid			operand;
@@ -256,4 +257,17 @@ rencoder_bounds_scankeys(Relation index, int col, Oid argtype, const NullableDat
 	if (rencoder_key_is_boxed(index, col))
 		return keys_of_box_bounds(keys, index, col, lo, hi);
 	return keys_of_interval_bounds(keys, index, col, operand, lo, hi);
+}
+
+RencoderQuery *
+rencoder_bounds_query(FunctionCallInfo fcinfo, RencoderOpenIndex *target, int col)
+{
+	ScanKey		keys = palloc(2 * sizeof(ScanKeyData));
+	int			nkeys;
+
+	SetUserIdAndSecContext(target->save_userid, target->save_sec_context);
+	nkeys = make_bound_keys(target->index, col, get_fn_expr_argtype(fcinfo->flinfo, 1), &fcinfo->args[1],
+							keys);
+	rencoder_open_index_switch_to_owner(target);
+	return rencoder_key_make_query(target->index, keys, nkeys);
 }

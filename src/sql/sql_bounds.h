@@ -9,13 +9,11 @@
 
 #include "fmgr.h"
 
-/* The most scan keys that bounds become. */
-#define RENCODER_BOUND_KEYS		2
+#include "store/open_index.h"
 
 /*
- * Scan keys for "column from lo to hi", both included, palloc'd values and all;
- * returns their number.  The column is 0-based; "bound" is two of "type", such as two arguments of a
- * call, declared anycompatible.
+ * The query for "column from lo to hi", both included: of a function whose second and third argument
+ * they are, declared anycompatible, and which runs as the index's owner.  The column is 0-based.
  *
  * A bound may be of another type of the operator family, or of one that is cast to the column's
  * implicitly, as the right side of "column >= bound" may.  A string that is neither is read by the
@@ -26,12 +24,10 @@
  * collation is another, which the index cannot serve; the order of all else is
  * that of the operator class.  Equal bounds become one key with "=".
  *
- * Casts and input functions run as the present user, who must be the caller, since the type may be
- * his own.
+ * Casts and input functions run as the caller, since the type may be his own.
  * Errors: a bound is NULL; its type cannot be compared; what the input function
  * says; strings under a collation in the wrong order by their bytes.
  */
-extern int	rencoder_bounds_scankeys(Relation index, int col, Oid type,
-									 const NullableDatum *bound, ScanKey keys);
+extern RencoderQuery *rencoder_bounds_query(FunctionCallInfo fcinfo, RencoderOpenIndex *target, int col);
 
 #endif							/* RENCODER_SQL_BOUNDS_H */

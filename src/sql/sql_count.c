@@ -122,21 +122,15 @@ rencoder_estimate_count(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 	RencoderCopies *copies = rencoder_copies_create(CurrentMemoryContext);
-	ScanKeyData keys[RENCODER_BOUND_KEYS];
 	RencoderQuery *query;
 	int64		npages = 0;
-	int			nkeys;
 	double		rows;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_READ);
 	rencoder_open_index_require_valid(target.index);
-	rencoder_open_index_switch_to_caller(&target);
-	nkeys = rencoder_bounds_scankeys(target.index, 0, get_fn_expr_argtype(fcinfo->flinfo, 1), &fcinfo->args[1],
-									 keys);
-	rencoder_open_index_switch_to_owner(&target);
-	query = rencoder_key_make_query(target.index, keys, nkeys);
+	query = rencoder_bounds_query(fcinfo, &target, 0);
 	rencoder_copies_begin(copies, target.index, GetActiveSnapshot(), &npages);
 	rows = query->empty ? 0 : count_rows(copies, &target, query);
 	rencoder_open_index_close(&target);

@@ -262,20 +262,14 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 	RencoderCandidates candidates;
-	ScanKeyData keys[RENCODER_BOUND_KEYS];
 	RencoderQuery *query;
-	int			nkeys;
 	Row			row = {0};
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_READ);
 	rencoder_open_index_require_valid(target.index);
-	rencoder_open_index_switch_to_caller(&target);
-	nkeys = rencoder_bounds_scankeys(target.index, 0, get_fn_expr_argtype(fcinfo->flinfo, 1),
-									 &fcinfo->args[1], keys);
-	rencoder_open_index_switch_to_owner(&target);
-	query = rencoder_key_make_query(target.index, keys, nkeys);
+	query = rencoder_bounds_query(fcinfo, &target, 0);
 
 	/*
 	 * The count is that of a session's first query: roots that this session

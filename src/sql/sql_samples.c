@@ -32,12 +32,12 @@ sample_column_arg(Relation index, int32 attnum)
 	return attnum - 1;
 }
 
-/* Stores what a scan with these keys on a column asks for, coded by the column's newest coder. */
+/* Stores what a query asks of a column, coded by the column's newest coder. */
 static void
-store_samples_of_keys(Relation index, int col, const ScanKeyData *keys, int nkeys)
+store_samples_of_query(RencoderQuery *query, int col)
 {
+	Relation	index = query->index;
 	uint32		generation = rencoder_coder_newest_generation(index, col);
-	RencoderQuery *query = rencoder_key_make_query(index, keys, nkeys);
 	const RencoderKeySet *set = rencoder_key_get_set(query, col, generation);
 
 	if (set == NULL)
@@ -69,8 +69,6 @@ Datum
 rencoder_add_query_sample(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
-	ScanKeyData keys[RENCODER_BOUND_KEYS];
-	int			nkeys;
 	int			col;
 
 	if (PG_ARGISNULL(0))
@@ -82,11 +80,7 @@ rencoder_add_query_sample(PG_FUNCTION_ARGS)
 	rencoder_open_index(&target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
 	rencoder_open_index_require_valid(target.index);
 	col = sample_column_arg(target.index, PG_GETARG_INT32(3));
-	rencoder_open_index_switch_to_caller(&target);
-	nkeys = rencoder_bounds_scankeys(target.index, col, get_fn_expr_argtype(fcinfo->flinfo, 1),
-									 &fcinfo->args[1], keys);
-	rencoder_open_index_switch_to_owner(&target);
-	store_samples_of_keys(target.index, col, keys, nkeys);
+	store_samples_of_query(rencoder_bounds_query(fcinfo, &target, col), col);
 	rencoder_open_index_close(&target);
 	PG_RETURN_VOID();
 }

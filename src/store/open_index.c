@@ -137,12 +137,6 @@ check_opened_storage(Relation index)
 }
 
 void
-rencoder_open_index_switch_to_caller(const RencoderOpenIndex *target)
-{
-	SetUserIdAndSecContext(target->save_userid, target->save_sec_context);
-}
-
-void
 rencoder_open_index_switch_to_owner(const RencoderOpenIndex *target)
 {
 	SetUserIdAndSecContext(target->heap->rd_rel->relowner,

@@ -69,12 +69,7 @@ extern RencoderTry rencoder_open_index_try(RencoderOpenIndex *target, Oid indexo
 extern RencoderTry rencoder_open_index_now(RencoderOpenIndex *target, Oid indexoid,
 										   RencoderPrivilege privilege);
 
-/*
- * Between opening and closing, for what must not run with the owner's rights,
- * such as functions of a type that the caller made; and back.  An error puts
- * back all.
- */
-extern void rencoder_open_index_switch_to_caller(const RencoderOpenIndex *target);
+/* Between opening and closing, after something that was done as the caller.  An error puts back all. */
 extern void rencoder_open_index_switch_to_owner(const RencoderOpenIndex *target);
 
 /* Switches back and closes both, releasing the locks. */
