@@ -161,7 +161,7 @@ maintain_in_vacuum(const IndexVacuumInfo *info, Relation heap)
 	 * once.
 	 */
 	if (!vacuum_is_urgent() && rencoder_shrink_is_due(info->index) &&
-		!(rencoder_options_autosummarize(info->index) && !RelationUsesLocalBuffers(info->index) &&
+		!(rencoder_options(info->index)->autosummarize && !RelationUsesLocalBuffers(info->index) &&
 		  rencoder_worker_queue_put(RelationGetRelid(info->index), false)))
 		rencoder_shrink_file(info->index, heap);
 }
@@ -170,7 +170,7 @@ maintain_in_vacuum(const IndexVacuumInfo *info, Relation heap)
 static void
 leave_vacuum_to_worker(Relation index)
 {
-	if (rencoder_options_autosummarize(index) &&
+	if (rencoder_options(index)->autosummarize &&
 		rencoder_worker_queue_put(RelationGetRelid(index), true))
 		return;
 	ereport(NOTICE,

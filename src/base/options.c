@@ -162,8 +162,8 @@ rencoderoptions(Datum reloptions, bool validate)
 	return (bytea *) options;
 }
 
-static const RencoderOptions *
-options_of(Relation index)
+const RencoderOptions *
+rencoder_options(Relation index)
 {
 	static const RencoderOptions defaults = {
 		.pages_per_range = RENCODER_DEFAULT_PAGES_PER_RANGE,
@@ -172,12 +172,6 @@ options_of(Relation index)
 	};
 
 	return index->rd_options == NULL ? &defaults : (const RencoderOptions *) index->rd_options;
-}
-
-int
-rencoder_options_pages_per_range(Relation index)
-{
-	return options_of(index)->pages_per_range;
 }
 
 /*
@@ -199,21 +193,9 @@ choose_pages_per_range(BlockNumber nblocks)
 uint32
 rencoder_options_build_pages_per_range(Relation index, BlockNumber nblocks)
 {
-	int			pages = rencoder_options_pages_per_range(index);
+	int			pages = rencoder_options(index)->pages_per_range;
 
 	return pages != 0 ? (uint32) pages : choose_pages_per_range(nblocks);
-}
-
-int
-rencoder_options_bits_per_key(Relation index)
-{
-	return options_of(index)->bits_per_key;
-}
-
-Size
-rencoder_options_key_memory(void)
-{
-	return (Size) maintenance_work_mem * 1024 / 2;
 }
 
 Size
@@ -223,33 +205,15 @@ rencoder_options_sort_memory(void)
 }
 
 bool
-rencoder_options_autosummarize(Relation index)
-{
-	return options_of(index)->autosummarize;
-}
-
-bool
-rencoder_options_composite(Relation index)
-{
-	return options_of(index)->composite;
-}
-
-bool
 rencoder_options_use_runs(Relation index)
 {
-	return options_of(index)->storage != RENCODER_STORAGE_FILTER;
+	return rencoder_options(index)->storage != RENCODER_STORAGE_FILTER;
 }
 
 uint32
 rencoder_options_part_rows(Relation index)
 {
-	return options_of(index)->resolution == RENCODER_RESOLUTION_PAGES ? 0 : 1;
-}
-
-bool
-rencoder_options_name_coarse_parts(Relation index)
-{
-	return options_of(index)->resolution == RENCODER_RESOLUTION_AUTO;
+	return rencoder_options(index)->resolution == RENCODER_RESOLUTION_PAGES ? 0 : 1;
 }
 
 /* The server's effective_cache_size, whatever the session has set, so that all processes agree. */
@@ -264,11 +228,11 @@ cache_pages_by_setting(void)
 double
 rencoder_options_false_pages(Relation index, double heap_pages, double page_rows, double *together)
 {
-	int			natts = options_of(index)->composite ? 1 : IndexRelationGetNumberOfKeyAttributes(index);
+	int			natts = rencoder_options(index)->composite ? 1 : IndexRelationGetNumberOfKeyAttributes(index);
 	double		bits = page_rows * BITS_OF_A_ROW * natts;
 	double		pages = heap_pages * (1 + bits / (BITS_PER_BYTE * BLCKSZ));
 
-	*together = options_of(index)->false_pages;
+	*together = rencoder_options(index)->false_pages;
 	if (*together > 0)
 		return *together;
 	*together = FALSE_PAGES_TOGETHER;

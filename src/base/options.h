@@ -40,7 +40,7 @@ typedef enum RencoderStorage
 typedef enum RencoderResolution
 {
 	RENCODER_RESOLUTION_AUTO,	/* rows; of keys that lie together, what is
-								 * best */
+								 * best (run/renc_place.h) */
 	RENCODER_RESOLUTION_PAGES,	/* pages */
 	RENCODER_RESOLUTION_ROWS	/* rows */
 } RencoderResolution;
@@ -49,12 +49,13 @@ typedef struct RencoderOptions
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int			pages_per_range;
-	int			bits_per_key;
+	int			bits_per_key;	/* of filters */
 	bool		autosummarize;
 	RencoderStorage storage;
 	RencoderResolution resolution;
 	double		false_pages;	/* 0: not given */
-	bool		composite;
+	bool		composite;		/* of the next build: the metapage has that of
+								 * this one */
 } RencoderOptions;
 
 /* rencoder.enable_scan */
@@ -76,14 +77,12 @@ extern int	rencoder_max_workers;
 
 extern void rencoder_options_init(void);
 extern bytea *rencoderoptions(Datum reloptions, bool validate);
-extern int	rencoder_options_pages_per_range(Relation index);
+
+/* Those of an index. */
+extern const RencoderOptions *rencoder_options(Relation index);
 
 /* What a build of the index would choose for a table of "nblocks" pages. */
 extern uint32 rencoder_options_build_pages_per_range(Relation index, BlockNumber nblocks);
-
-/* Bits of a filter for each key. */
-extern int	rencoder_options_bits_per_key(Relation index);
-extern bool rencoder_options_autosummarize(Relation index);
 
 /*
  * Heap pages without a match that a query is to find in all base runs on average: what the owner
@@ -93,23 +92,11 @@ extern bool rencoder_options_autosummarize(Relation index);
 extern double rencoder_options_false_pages(Relation index, double heap_pages, double page_rows,
 										   double *together);
 
-/* Are all columns to make one key?  When the index is built; then its metapage says so. */
-extern bool rencoder_options_composite(Relation index);
-
 /* Are keys to go into runs, as far as they can, when the index is built and later? */
 extern bool rencoder_options_use_runs(Relation index);
 
 /* Line pointers of the part of a page that a run made now is to name; 0: pages. */
 extern uint32 rencoder_options_part_rows(Relation index);
-
-/* May such a run name some parts together, where keys lie together (run/renc_place.h)? */
-extern bool rencoder_options_name_coarse_parts(Relation index);
-
-/*
- * Bytes that the keys of ranges may take while they are collected: half of
- * maintenance_work_mem, for what is made of them takes memory, too.
- */
-extern Size rencoder_options_key_memory(void);
 
 /* Bytes that sorting may take: maintenance_work_mem. */
 extern Size rencoder_options_sort_memory(void);

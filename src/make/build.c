@@ -58,7 +58,7 @@ count_key_columns(Relation index)
 {
 	int			n = IndexRelationGetNumberOfKeyAttributes(index);
 
-	if (!rencoder_options_composite(index))
+	if (!rencoder_options(index)->composite)
 		return n;
 	if (n < RENC_COMPOSITE_MIN || n > RENC_COMPOSITE_MAX)
 		ereport(ERROR,
@@ -187,7 +187,7 @@ prepare(RencoderReadRows *rows)
 	rencoder_run_roots_forget(index);
 	rencoder_meta_create(index, MAIN_FORKNUM, count_key_columns(index),
 						 rencoder_options_build_pages_per_range(index, nblocks),
-						 rencoder_options_bits_per_key(index));
+						 rencoder_options(index)->bits_per_key);
 	rencoder_columns_train(rows->heap, index, rows->indexInfo, false, false, &rows->coders);
 	nblocks = RelationGetNumberOfBlocks(rows->heap);
 	if (nblocks >= RENCODER_HINT_MIN_HEAP)
@@ -335,6 +335,6 @@ rencoderbuildempty(Relation index)
 	refuse_collations(index);
 	rencoder_meta_create(index, INIT_FORKNUM, count_key_columns(index),
 						 rencoder_options_build_pages_per_range(index, 0),
-						 rencoder_options_bits_per_key(index));
+						 rencoder_options(index)->bits_per_key);
 	rencoder_wal_log_fork(index, INIT_FORKNUM);
 }

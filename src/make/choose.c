@@ -43,7 +43,7 @@ bool
 rencoder_choose_is_worth(Relation index, BlockNumber nblocks)
 {
 	return nblocks >= RENCODER_WORTH_PAGES ||
-		(nblocks > 0 && rencoder_options_pages_per_range(index) != 0);
+		(nblocks > 0 && rencoder_options(index)->pages_per_range != 0);
 }
 
 /* ---- Choosing ---- */

@@ -301,7 +301,7 @@ write_merged_tree(Merge *m, RencoderRunWriter *writer, int tree, uint32 coder)
 	Target		target = {.tree = tree,.coder = coder};
 	RencoderRunPair pair;
 
-	target.sorter = rencoder_run_sorter_begin(rencoder_options_key_memory(),
+	target.sorter = rencoder_run_sorter_begin(rencoder_options_sort_memory() / 2,
 											  (uint32) Min(m->npages * m->places.parts, PG_UINT32_MAX));
 	add_all(m, &target);
 	rencoder_run_sorter_sort(target.sorter);

@@ -111,7 +111,7 @@ write_scan_stats_work(void *arg)
 static bool
 is_tail_due_by_stats(const KeptStats *entry, Relation index, TimestampTz now)
 {
-	return entry->tail >= FLUSH_TAIL && rencoder_options_autosummarize(index) &&
+	return entry->tail >= FLUSH_TAIL && rencoder_options(index)->autosummarize &&
 		TimestampDifferenceExceeds(entry->written, now, RENCODER_LEAST_LOOK_MS);
 }
 

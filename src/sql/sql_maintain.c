@@ -60,7 +60,7 @@ get_frontier(Relation index)
 static void
 ask_to_shrink(Relation index)
 {
-	if (rencoder_options_autosummarize(index) && !RelationUsesLocalBuffers(index) &&
+	if (rencoder_options(index)->autosummarize && !RelationUsesLocalBuffers(index) &&
 		rencoder_shrink_is_due(index))
 		(void) rencoder_worker_queue_put(RelationGetRelid(index), false);
 }

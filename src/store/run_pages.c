@@ -177,7 +177,7 @@ rencoder_run_writer_begin_tree(RencoderRunWriter *w, int tree, uint32 coder,
 	options.first_page = first_page;
 	options.npages = npages;
 	options.parts = places.parts;
-	options.coarse = places.part_rows == 1 && rencoder_options_name_coarse_parts(w->index);
+	options.coarse = places.part_rows == 1 && rencoder_options(w->index)->resolution == RENCODER_RESOLUTION_AUTO;
 	options.target = target;
 	options.wanted = wanted;
 	options.wanted_together = together;

@@ -152,7 +152,7 @@ runs_users(Node *node, void *arg)
 static bool
 may_make_run(Relation index)
 {
-	return rencoder_options_autosummarize(index) && !IsInParallelMode() &&
+	return rencoder_options(index)->autosummarize && !IsInParallelMode() &&
 		!runs_users((Node *) RelationGetIndexExpressions(index), NULL) &&
 		!runs_users((Node *) RelationGetIndexPredicate(index), NULL);
 }
@@ -268,7 +268,7 @@ rencoder_growth_note(Relation index, Relation heap, const IndexInfo *indexInfo, 
 
 	/* ii_Concurrent: the second phase of CREATE INDEX CONCURRENTLY. */
 	if (indexInfo->ii_Concurrent || !index->rd_index->indisvalid ||
-		!rencoder_options_autosummarize(index))
+		!rencoder_options(index)->autosummarize)
 		return;
 	remember_new_index(index);
 	look.asked = ask_worker(index, false);
@@ -312,7 +312,7 @@ rencoder_growth_note_pending(Relation index, const IndexInfo *indexInfo, uint64 
 
 	if (npages <= RENCODER_DELTA_PAGES || indexInfo->ii_Concurrent)
 		return;
-	look.asked = index->rd_index->indisvalid && rencoder_options_autosummarize(index) &&
+	look.asked = index->rd_index->indisvalid && rencoder_options(index)->autosummarize &&
 		ask_worker(index, true);
 	look.read = rencoder_growth_is_read(index);
 	if (npages >= least_pending(&look) && !IsInParallelMode())
@@ -368,6 +368,6 @@ rencoder_growth_note_scan(Relation index, int64 tail, int64 pending)
 		((tail < HELP_TIMES * READ_PAGES || !may_make_run(index)) &&
 		 pending <= HELP_TIMES * RENCODER_DELTA_READ_PAGES))
 		return;
-	if (late || !rencoder_options_autosummarize(index) || !ask_worker(index, true))
+	if (late || !rencoder_options(index)->autosummarize || !ask_worker(index, true))
 		(void) rencoder_best_effort(help_scan, &look, index, "make a run");
 }

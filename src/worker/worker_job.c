@@ -201,7 +201,7 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	RencoderCatalog catalog;
 	bool		settles;
 
-	if (!rencoder_options_autosummarize(index))
+	if (!rencoder_options(index)->autosummarize)
 		return RENCODER_JOB_DONE;
 	job->pause_ms = RENCODER_LOOK_MS;
 
