@@ -1824,8 +1824,25 @@ COMMENT ON VIEW rencoder_stat_indexes IS
 
 CREATE FUNCTION rencoder_maintainable(relation regclass, is_index boolean)
 RETURNS boolean
-AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	c pg_class;
+BEGIN
+	SELECT * INTO c FROM pg_class WHERE oid = relation;
+	-- This looks beyond the snapshot of the transaction, which may know what has been dropped.
+	IF NOT FOUND OR has_table_privilege(relation, 'SELECT') IS NULL THEN
+		RETURN false;
+	ELSIF is_index AND NOT pg_has_role(c.relowner, 'USAGE') THEN
+		RAISE WARNING 'skipping "%" --- only its owner can maintain it', c.relname;
+		RETURN false;
+	ELSIF NOT is_index AND c.relkind NOT IN ('r', 'p', 'm', 'i') THEN
+		RAISE WARNING 'skipping "%" --- it is neither a table nor an index of one', c.relname;
+		RETURN false;
+	END IF;
+	RETURN true;
+END $$;
 COMMENT ON FUNCTION rencoder_maintainable(regclass, boolean) IS
 	'is it a table, or an index that the caller owns? If not, rencoder_maintain() skips it, and this warns';
 

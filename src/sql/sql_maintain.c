@@ -5,10 +5,7 @@
 #include "make/choose.h"
 
 #include "catalog/index.h"
-#include "catalog/pg_class.h"
 #include "fmgr.h"
-#include "miscadmin.h"
-#include "utils/lsyscache.h"
 
 #include "base/options.h"
 #include "make/shrink.h"
@@ -19,7 +16,6 @@
 
 PG_FUNCTION_INFO_V1(rencoder_maintain_index);
 PG_FUNCTION_INFO_V1(rencoder_sql_compact);
-PG_FUNCTION_INFO_V1(rencoder_maintainable);
 
 /*
  * Opens the index that a function was called for, and its table, for a maintainer of the owner's.
@@ -128,35 +124,4 @@ rencoder_sql_compact(PG_FUNCTION_ARGS)
 	}
 	rencoder_open_index_close(&target);
 	PG_RETURN_INT64(n);
-}
-
-/*
- * rencoder_maintainable(relation regclass, is_index boolean) returns boolean
- *
- * Is it a table or an index, or, with "is_index", an index of the caller's, that rencoder_maintain() does
- * not skip?  Warns as VACUUM does if not, but for a relation that has been dropped.
- */
-Datum
-rencoder_maintainable(PG_FUNCTION_ARGS)
-{
-	Oid			relid = PG_GETARG_OID(0);
-	char	   *name = get_rel_name(relid);
-	char		relkind = get_rel_relkind(relid);
-
-	if (name == NULL)
-		PG_RETURN_BOOL(false);
-	if (PG_GETARG_BOOL(1))
-	{
-		if (rencoder_class_ownercheck(relid, GetUserId()))
-			PG_RETURN_BOOL(true);
-		ereport(WARNING,
-				(errmsg("skipping \"%s\" --- only its owner can maintain it", name)));
-		PG_RETURN_BOOL(false);
-	}
-	if (relkind == RELKIND_RELATION || relkind == RELKIND_PARTITIONED_TABLE ||
-		relkind == RELKIND_MATVIEW || relkind == RELKIND_INDEX)
-		PG_RETURN_BOOL(true);
-	ereport(WARNING,
-			(errmsg("skipping \"%s\" --- it is neither a table nor an index of one", name)));
-	PG_RETURN_BOOL(false);
 }
