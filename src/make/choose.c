@@ -55,7 +55,7 @@ many_are_late(const RencoderLook *look)
 	double		closed = Max((double) rencoder_pending_pages(&look->catalog.pending) - 1, 0) *
 		(RENCODER_PAYLOAD_SIZE / rencoder_pending_entry_size(rencoder_key_columns(look->index)));
 
-	return (rencoder_look_delta_rows(look) + closed) *
+	return (rencoder_look_run_rows(look, true) + closed) *
 		(rencoder_look_piece_pages(look) < look->end ? LATE_OF_LARGE : LATE_PART) >
 		rencoder_look_base_rows(look);
 }
@@ -97,7 +97,7 @@ choose_oldest_piece(const RencoderLook *look)
 static RencoderPages
 choose_dead_piece(const RencoderLook *look)
 {
-	double		stored = rencoder_look_stored_rows(look);
+	double		stored = rencoder_look_run_rows(look, false);
 	double		rows = rencoder_look_base_rows(look);
 
 	if (look->rows >= 0)
@@ -350,7 +350,7 @@ drop_needless_entries(RencoderLook *look)
 
 	for (int i = 0; i < RENCODER_PIECES; i++)
 		needed += (double) look->late[i];
-	if (needed < rencoder_look_delta_rows(look) / 2)
+	if (needed < rencoder_look_run_rows(look, true) / 2)
 		rencoder_make_delta_anew(look->index);
 }
 
@@ -511,7 +511,7 @@ is_compact(const RencoderLook *look, Relation heap)
 	return look->catalog.n == 1 && look->n == 1 && look->segment[0].run == run &&
 		run->kind == RENCODER_RUN_BASE && run->to >= look->nblocks &&
 		rencoder_pending_is_empty(look->index) && choose_old_coder(look).to == 0 &&
-		(rows <= 0 || rencoder_look_stored_rows(look) <= rows * GONE_ROWS);
+		(rows <= 0 || rencoder_look_run_rows(look, false) <= rows * GONE_ROWS);
 }
 
 BlockNumber

@@ -80,9 +80,8 @@ rencoder_look_base_rows(const RencoderLook *look)
 	return rows;
 }
 
-/* Rows of LIVE runs that are deltas, or not. */
-static double
-count_run_rows(const RencoderLook *look, bool deltas)
+double
+rencoder_look_run_rows(const RencoderLook *look, bool deltas)
 {
 	double		rows = 0;
 
@@ -94,18 +93,6 @@ count_run_rows(const RencoderLook *look, bool deltas)
 			rows += (double) run->first.rows;
 	}
 	return rows;
-}
-
-double
-rencoder_look_stored_rows(const RencoderLook *look)
-{
-	return count_run_rows(look, false);
-}
-
-double
-rencoder_look_delta_rows(const RencoderLook *look)
-{
-	return count_run_rows(look, true);
 }
 
 void

@@ -50,11 +50,11 @@ extern void rencoder_look_again(RencoderLook *look);
 /* Rows that runs have on the pages that they cover, about, as the first column's keys tell. */
 extern double rencoder_look_base_rows(const RencoderLook *look);
 
-/* Rows of all these runs, also on pages that they do not cover any more: what the file has to hold. */
-extern double rencoder_look_stored_rows(const RencoderLook *look);
-
-/* Entries of all deltas, likewise. */
-extern double rencoder_look_delta_rows(const RencoderLook *look);
+/*
+ * Rows of all these runs, also on pages that they do not cover any more: what the file has to hold; or
+ * of all deltas.
+ */
+extern double rencoder_look_run_rows(const RencoderLook *look, bool deltas);
 
 /* Looks again, and counts the entries of deltas that are needed, by pieces. */
 extern void rencoder_look_count_late(RencoderLook *look);

@@ -175,6 +175,7 @@ static void
 begin_run_plan_part(const renc_run_planner *planner, renc_run_part *part, uint32_t first,
 					uint32_t end, int depth)
 {
+	uint32_t	begun = renc_run_tally_begun(&planner->tallier, first, end);
 	uint32_t	first_page;
 
 	part->first = first;
@@ -184,8 +185,8 @@ begin_run_plan_part(const renc_run_planner *planner, renc_run_part *part, uint32
 	if (planner->page_spans)
 		renc_run_plan_page_span(planner->pair + first, end - first, &first_page, &part->npages);
 	part->page_bits = log2(part->npages);
-	part->keys = renc_run_tally_keys(&planner->tallier, first, end);
-	part->gaps = renc_run_tally_gaps(&planner->tallier, first, end);
+	part->keys = (begun & UINT16_MAX) + 1;
+	part->gaps = begun >> 16;
 	part->known = 0;
 }
 

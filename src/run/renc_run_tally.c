@@ -80,25 +80,6 @@ renc_run_tally_begin(renc_run_tallier *t, const renc_run_pair *pair, uint32_t n)
 	}
 }
 
-/* The number of all keys but the first; and, times 2^16, of gaps. */
-static inline uint32_t
-begun_in_tally(const renc_run_tallier *t, uint32_t first, uint32_t end)
-{
-	return t->begun[end - 1] - t->begun[first];
-}
-
-uint32_t
-renc_run_tally_keys(const renc_run_tallier *t, uint32_t first, uint32_t end)
-{
-	return (begun_in_tally(t, first, end) & UINT16_MAX) + 1;
-}
-
-uint32_t
-renc_run_tally_gaps(const renc_run_tallier *t, uint32_t first, uint32_t end)
-{
-	return begun_in_tally(t, first, end) >> 16;
-}
-
 /* ---- One cell ---- */
 
 /* Is this the first time that the cell has the page?  Now and then says yes again. */
@@ -141,7 +122,7 @@ look_at_cell(renc_run_tallier *t, const tallied_part *part, uint32_t start, uint
 	const renc_run_pair *pair = t->pair + start;
 	uint32_t	n = end - start;
 	uint32_t	pages = t->repeats ? pages_seen(t, start, end) : n;
-	uint32_t	begun = begun_in_tally(t, start, end);
+	uint32_t	begun = renc_run_tally_begun(t, start, end);
 	uint32_t	keys = (begun & UINT16_MAX) + 1;
 	uint32_t	gaps = begun >> 16;
 	uint64_t	below = pair[0].key & part->mask;

@@ -84,9 +84,12 @@ extern void renc_run_tally_init(renc_run_tallier *tallier);
 /* From now on these n pairs are tallied; they are not copied. */
 extern void renc_run_tally_begin(renc_run_tallier *tallier, const renc_run_pair *pair, uint32_t n);
 
-/* How many keys some of them have, and how many gaps between these hold a point. */
-extern uint32_t renc_run_tally_keys(const renc_run_tallier *tallier, uint32_t first, uint32_t end);
-extern uint32_t renc_run_tally_gaps(const renc_run_tallier *tallier, uint32_t first, uint32_t end);
+/* How many keys some of them have but the first; and, times 2^16, gaps between these that hold a point. */
+static inline uint32_t
+renc_run_tally_begun(const renc_run_tallier *t, uint32_t first, uint32_t end)
+{
+	return t->begun[end - 1] - t->begun[first];
+}
 
 /* Tallies pairs first .. end - 1. */
 extern void renc_run_tally_part(renc_run_tallier *tallier, uint32_t first, uint32_t end, int width,

@@ -470,14 +470,14 @@ sort_slice(RencoderOrderedScan *order, IndexScanDesc scan)
 	uint64		key;
 
 	rencoder_row_sort_begin(&order->sort, scan->indexRelation, order->backward);
-	rencoder_plain_scan_wants_all(&order->found);
+	order->found.most_ahead = PG_UINT32_MAX / 2;	/* all will be wanted */
 	while (next_found(order, scan, &kind, &key))
 	{
 		if (kind == RENCODER_ROW_KEYLESS && !order->anything)
 			return false;
 		put_sorted(order, key, &scan->xs_heaptid);
 	}
-	rencoder_row_sort_perform(&order->sort);
+	tuplesort_performsort(order->sort.sort);
 	return true;
 }
 

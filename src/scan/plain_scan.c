@@ -77,12 +77,6 @@ rencoder_plain_scan_take(RencoderPlainScan *plain, const renc_stretches *rows)
 }
 
 void
-rencoder_plain_scan_wants_all(RencoderPlainScan *plain)
-{
-	plain->most_ahead = PG_UINT32_MAX / 2;
-}
-
-void
 rencoder_plain_scan_end(RencoderPlainScan *plain)
 {
 	renc_stretches_end(&plain->list);

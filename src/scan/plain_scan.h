@@ -71,9 +71,6 @@ extern void rencoder_plain_scan_rewind(RencoderPlainScan *plain);
 /* Begins a list anew that is no search's: what was handed out does not matter. */
 extern void rencoder_plain_scan_take(RencoderPlainScan *plain, const renc_stretches *rows);
 
-/* All that was found will be wanted: pages are fetched ahead from the first one on. */
-extern void rencoder_plain_scan_wants_all(RencoderPlainScan *plain);
-
 /* Frees memory. */
 extern void rencoder_plain_scan_end(RencoderPlainScan *plain);
 

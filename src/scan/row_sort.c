@@ -69,12 +69,6 @@ rencoder_row_sort_put(RencoderRowSort *sort, uint64 number, ItemPointer tid)
 	tuplesort_puttupleslot(sort->sort, slot);
 }
 
-void
-rencoder_row_sort_perform(RencoderRowSort *sort)
-{
-	tuplesort_performsort(sort->sort);
-}
-
 bool
 rencoder_row_sort_next(RencoderRowSort *sort, ItemPointer tid)
 {

@@ -35,7 +35,6 @@ extern void rencoder_row_sort_begin(RencoderRowSort *sort, Relation index, bool 
 
 /* Adds the row, whose number falls if it is backward. */
 extern void rencoder_row_sort_put(RencoderRowSort *sort, uint64 number, ItemPointer tid);
-extern void rencoder_row_sort_perform(RencoderRowSort *sort);
 
 /* The next row; false: there is none, or nothing was sorted. */
 extern bool rencoder_row_sort_next(RencoderRowSort *sort, ItemPointer tid);

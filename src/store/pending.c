@@ -84,7 +84,7 @@ take_pending_page(Relation index)
 	if (rencoder_space_find_root(index, RENCODER_PAGE_FREE) == RENCODER_NO_BLOCK ||
 		!rencoder_meta_try_lock_maintainer(index))
 		return rencoder_space_extend_made(index, RENCODER_PAGE_PENDING);
-	blkno = rencoder_space_alloc_some(index, RelationGetNumberOfBlocks(index) / 2, 1, 1).start;
+	blkno = rencoder_space_alloc(index, RelationGetNumberOfBlocks(index) / 2, 1, 1).start;
 	rencoder_wal_write_fresh(index, blkno, RENCODER_PAGE_PENDING, NULL, true);
 	(void) rencoder_meta_unlock_maintainer(index);
 	return blkno;

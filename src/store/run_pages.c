@@ -127,7 +127,7 @@ extend_run(RencoderRunWriter *w, uint32 least)
 	{
 		uint32		n = Min(Max(FIRST_EXTENT, w->npages / 4), LARGEST_EXTENT);
 
-		extent = rencoder_space_alloc_some(w->index, w->from, least, Max(n, least));
+		extent = rencoder_space_alloc(w->index, w->from, least, Max(n, least));
 		rencoder_space_secure(w->index, extent);
 	}
 	else

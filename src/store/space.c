@@ -162,7 +162,7 @@ take_space_from_end(Relation index, uint32 npages)
 
 /* With less than a quarter of "most" a run would have too many extents. */
 RencoderExtent
-rencoder_space_alloc_some(Relation index, BlockNumber from, uint32 least, uint32 most)
+rencoder_space_alloc(Relation index, BlockNumber from, uint32 least, uint32 most)
 {
 	RencoderExtent extent = {InvalidBlockNumber, most};
 	BlockNumber list_page = RENCODER_NO_BLOCK;
@@ -193,18 +193,12 @@ rencoder_space_alloc_some(Relation index, BlockNumber from, uint32 least, uint32
 }
 
 RencoderExtent
-rencoder_space_alloc(Relation index, uint32 npages)
-{
-	return rencoder_space_alloc_some(index, 0, npages, npages);
-}
-
-RencoderExtent
 rencoder_space_take(Relation index, uint32 npages, bool log)
 {
 	RencoderExtent extent;
 
 	if (log)
-		return rencoder_space_alloc(index, npages);
+		return rencoder_space_alloc(index, 0, npages, npages);
 	extent.start = rencoder_space_extend(index, npages);
 	extent.npages = npages;
 	return extent;
@@ -275,7 +269,7 @@ rencoder_space_prepare_release(Relation index, uint32 n)
 	}
 
 	/* Put a new page at the head. */
-	blkno = rencoder_space_alloc(index, 1).start;
+	blkno = rencoder_space_alloc(index, 0, 1, 1).start;
 	rencoder_wal_write_fresh(index, blkno, RENCODER_PAGE_FREE, NULL, true);
 	metabuf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	buf = rencoder_page_read(index, blkno, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_FREE);

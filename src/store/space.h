@@ -27,18 +27,15 @@ typedef struct RencoderFreePageData
 	((RencoderFreePageData *) RencoderPageGetPayload(page))
 
 /*
- * Takes "npages" consecutive blocks, from the list, or from the end of the
- * file: zero pages there, and extension.  They may hold anything; the caller
- * writes them with rencoder_wal_write_fresh(), or calls rencoder_space_secure(),
- * before it links them or allocates others.  A crash in between loses them, but
- * for zero pages at the end of the file, until REINDEX.  WAL: the list.
+ * Takes consecutive blocks: as many as the list has together from block "from" on, "most", or
+ * fewer, but "least"; or "most" from the end of the file: zero pages there, and extension.  They
+ * may hold anything; the caller writes them with rencoder_wal_write_fresh(), or calls
+ * rencoder_space_secure(), before it links them or allocates others.  A crash in between loses
+ * them, but for zero pages at the end of the file, until REINDEX.  WAL: the list.
  */
-extern RencoderExtent rencoder_space_alloc(Relation index, uint32 npages);
+extern RencoderExtent rencoder_space_alloc(Relation index, BlockNumber from, uint32 least, uint32 most);
 
-/* The same of as many as the list has together from block "from" on: "most", or fewer, but "least". */
-extern RencoderExtent rencoder_space_alloc_some(Relation index, BlockNumber from, uint32 least, uint32 most);
-
-/* The same, or, where nothing is logged (a build), from the end of the file. */
+/* So many, or, where nothing is logged (a build), from the end of the file. */
 extern RencoderExtent rencoder_space_take(Relation index, uint32 npages, bool log);
 
 /*

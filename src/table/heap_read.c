@@ -69,8 +69,8 @@ typedef struct BlockSource
 } BlockSource;
 
 /* Are all that the index has of a row plain columns of a heap table? */
-bool
-rencoder_heap_is_plain(Relation heap, const IndexInfo *indexInfo)
+static bool
+heap_is_plain(Relation heap, const IndexInfo *indexInfo)
 {
 	if (!rencoder_is_heap(heap) || indexInfo->ii_Concurrent ||
 		indexInfo->ii_Predicate != NIL)
@@ -419,7 +419,7 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 	Buffer		buffer;
 	double		live;
 
-	if (!rencoder_heap_is_plain(heap, indexInfo))
+	if (!heap_is_plain(heap, indexInfo))
 		return read_by_build_scan(heap, index, indexInfo, anyvisible, first, nblocks, callback,
 								  state, horizon);
 

@@ -21,9 +21,6 @@ rencoder_is_heap(Relation table)
 	return table->rd_tableam == GetHeapamTableAmRoutine();
 }
 
-/* Are all columns of the index plain ones of a heap table, and all of its rows in it? */
-extern bool rencoder_heap_is_plain(Relation heap, const IndexInfo *indexInfo);
-
 /*
  * Calls "callback" for each row version in "nblocks" blocks from "first" on
  * that may be visible to anyone, block by block in ascending order, and
