@@ -205,3 +205,21 @@ SELECT * FROM runs_wrong('runs_large', 'v BETWEEN 0 AND 1000000000000000', 'few 
 DROP TABLE runs, runs_large;
 DROP FUNCTION runs_extent, runs_trees, runs_wrong, runs_write, runs_logged, runs_size, runs_file,
 	runs_bytes, runs_files, rows_of, index_finds, uses_index;
+
+-- Keys of which many are equal, crowded, or powers of two, and both ends of the type.
+CREATE TABLE rb_skewed AS
+SELECT CASE i % 4 WHEN 0 THEN 7 WHEN 1 THEN 1::int8 << (i % 63) WHEN 2 THEN hashint8extended(i, 1)
+	ELSE '-9223372036854775808'::int8 + i % 300 END AS k
+FROM generate_series(1, 40000) i;
+CREATE INDEX rb_skewed_k ON rb_skewed USING rencoder (k);
+SELECT rencoder_index_check('rb_skewed_k');
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET enable_sort = off;
+SELECT array_agg(k) = (SELECT array_agg(k ORDER BY k) FROM rb_skewed) AS sorted,
+	count(*)
+FROM (SELECT k FROM rb_skewed ORDER BY k OFFSET 0) AS in_order;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+RESET enable_sort;
+DROP TABLE rb_skewed;
