@@ -126,6 +126,9 @@ main() {
     bench_sql -c "SELECT format('Runs %s at most, deltas %s; pending pages: median %s, most %s',
         max(runs), max(deltas), percentile_disc(0.5) WITHIN GROUP (ORDER BY pending), max(pending))
         FROM states"
+    bench_sql -F ' ' -c "SELECT 'file, times the fresh one, from second', s, 'on:', round(max(size)::numeric / $fresh, 2)
+        FROM (SELECT 15 * floor(extract(epoch FROM at - min(at) OVER ()) / 15)::int AS s, size FROM states) AS t
+        GROUP BY s ORDER BY s"
     bench_limit 'states noted' "$(bench_value 'count(*) FROM states')" '>=' "$SECONDS_OF_IT"
     bench_limit 'runs, at most' "$(bench_value 'max(runs) FROM states')" '<=' 64
     bench_limit 'pending pages, 99th percentile' \

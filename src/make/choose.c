@@ -130,7 +130,7 @@ static RencoderPages
 choose_run_to_move(const RencoderLook *look)
 {
 	RencoderShrinkLook shrink;
-	const RencoderRunEntry *run = rencoder_shrink_base_run(look->index, &look->catalog, &shrink);
+	const RencoderRunEntry *run = rencoder_shrink_base_run(look->index, &look->catalog, look->busy, &shrink);
 	RencoderPages pages = find_covered(look, run != NULL ? run : shrink.larger);
 	BlockNumber npages = rencoder_look_piece_pages(look);
 	double		share;
@@ -397,12 +397,12 @@ move_run(RencoderLook *look, Relation heap, bool gives_way)
 	RencoderMade result;
 
 	rencoder_look_again(look);
-	whole = rencoder_shrink_base_run(look->index, &look->catalog, &before) != NULL;
+	whole = rencoder_shrink_base_run(look->index, &look->catalog, look->busy, &before) != NULL;
 	result = make_one(look, heap, choose_run_to_move, gives_way);
 	if (result == RENCODER_MADE_DONE && whole)
 	{
 		rencoder_look_again(look);
-		(void) rencoder_shrink_base_run(look->index, &look->catalog, &now);
+		(void) rencoder_shrink_base_run(look->index, &look->catalog, look->busy, &now);
 		result = now.ends < before.ends ? RENCODER_MADE_DONE : RENCODER_MADE_NOTHING;
 	}
 	if (result != RENCODER_MADE_NOTHING ||
@@ -472,6 +472,7 @@ rencoder_choose_step(Relation index, Relation heap, const RencoderDemand *demand
 	RencoderMade result;
 
 	look->quiet = demand->quiet;
+	look->busy = !demand->quiet;
 	look->read = demand->read;
 	look->tries = demand->tries;
 	result = make_tail(look, heap, demand->tail_to, demand->gives_way);
@@ -482,8 +483,9 @@ rencoder_choose_step(Relation index, Relation heap, const RencoderDemand *demand
 	if (result == RENCODER_MADE_NOTHING && demand->renew)
 		result = renew(look, heap, demand->gives_way);
 	if (result == RENCODER_MADE_NOTHING && demand->quiet)
-	{
 		rencoder_make_delta_at_rest(index, false);
+	if (result == RENCODER_MADE_NOTHING && demand->renew)
+	{
 		free_spares(index);
 		result = move_run(look, heap, demand->gives_way);
 	}

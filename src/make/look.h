@@ -25,7 +25,8 @@ typedef struct RencoderLook
 {
 	Relation	index;
 	BlockNumber nblocks;		/* of the table */
-	bool		quiet;			/* no rows come */
+	bool		quiet;			/* no rows come, */
+	bool		busy;			/* or they do: of VACUUM neither is known */
 	bool		read;			/* scans come */
 	bool		tries;			/* does not wait for other maintainers */
 	RencoderPages wanted;		/* pages that somebody names */

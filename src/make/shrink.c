@@ -20,9 +20,11 @@
 
 /*
  * Base runs are moved if what is free before their end is so much of it, and so many pages: more than a piece that
- * was read again leaves (look.h), which the next piece takes.
+ * was read again leaves (look.h), which the next piece takes.  While rows come, only what compaction leaves is: else
+ * pieces that are read again soon take it.
  */
 #define HOLES_PART		0.25
+#define HOLES_PART_BUSY	0.4
 #define LEAST_FREE		8
 
 /* Deltas, if so much of the file is free between base runs and them. */
@@ -83,7 +85,7 @@ is_much(double npages, BlockNumber nblocks, double part)
  * fit.
  */
 const RencoderRunEntry *
-rencoder_shrink_base_run(Relation index, const RencoderCatalog *catalog, RencoderShrinkLook *look)
+rencoder_shrink_base_run(Relation index, const RencoderCatalog *catalog, bool busy, RencoderShrinkLook *look)
 {
 	BlockNumber last = rencoder_shrink_runs_end(index, catalog, false);
 	BlockNumber holes = (BlockNumber) rencoder_space_count_free_pages(index, last, NULL);
@@ -102,7 +104,7 @@ rencoder_shrink_base_run(Relation index, const RencoderCatalog *catalog, Rencode
 			continue;
 		end = find_run_end(index, run);
 		look->ends += end;
-		if (!is_much(holes, last, HOLES_PART) || end <= last - holes)
+		if (!is_much(holes, last, busy ? HOLES_PART_BUSY : HOLES_PART) || end <= last - holes)
 			continue;
 		if (rencoder_space_count_free_pages(index, end, NULL) < run->npages)
 		{

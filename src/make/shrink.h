@@ -24,9 +24,9 @@ extern BlockNumber rencoder_shrink_runs_end(Relation index, const RencoderCatalo
 
 /*
  * A base run that stands where these would end if nothing between them were free, or behind that, and that has room
- * before its end; NULL: none, or not much is free.
+ * before its end; NULL: none, or not much is free, for an index to which rows come if "busy".
  */
-extern const RencoderRunEntry *rencoder_shrink_base_run(Relation index, const RencoderCatalog *catalog,
+extern const RencoderRunEntry *rencoder_shrink_base_run(Relation index, const RencoderCatalog *catalog, bool busy,
 														RencoderShrinkLook *look);
 
 /* Is much free between base runs and deltas?  *end is the block behind these. */
