@@ -201,7 +201,8 @@ random_run_options(size_t payload, uint32_t first_page, uint32_t npages)
 	options.first_page = first_page;
 	options.npages = npages;
 	options.target = (renc_run_target) rnd_below(2);
-	options.wanted = exp((double) rnd_below(160) / 10 - 10);
+	/* One in four has few bits, so that pages are named, and spans of them. */
+	options.wanted = rnd_below(4) == 0 ? npages / 2.0 : exp((double) rnd_below(160) / 10 - 10);
 	options.block = rnd_below(4) == 0 ? 0 : 4 + (uint32_t) rnd_below(200);
 
 	/* Not drawn, so that a seed makes the runs that it made before. */
