@@ -120,15 +120,7 @@ below() {
 
 count_instructions() {
     local way name function part=1 all index executor
-    "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s stop
-    mkdir -p "$WORK/profile"
-    statements >"$WORK/statements"
-    valgrind --tool=callgrind --dump-before=pg_backend_pid --log-file="$WORK/log/valgrind" \
-        --callgrind-out-file="$WORK/profile/out" \
-        "$(bench_bin)/postgres" --single -D "$WORK/data" postgres <"$WORK/statements" >"$WORK/log/single" 2>&1 ||
-        { show_log "$WORK/log/single" 20; die 'the server of one process failed'; }
-    ! grep -q ERROR "$WORK/log/single" || { show_log "$WORK/log/single" 20; die 'a query failed'; }
-    [[ -z ${CALLGRIND_OUT:-} ]] || cp "$WORK"/profile/out.* "$CALLGRIND_OUT/"
+    statements | bench_below_valgrind
     echo 'Instructions for each row of 10,000 more: all, in the index, beside it'
     for way in "${WAYS[@]}"; do
         read -r name _ _ _ function <<<"$way"

@@ -136,17 +136,6 @@ statements() {
     done
 }
 
-run_below_valgrind() {
-    "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s stop
-    mkdir -p "$WORK/profile"
-    statements >"$WORK/statements"
-    valgrind --tool=callgrind --dump-before=pg_backend_pid --log-file="$WORK/log/valgrind" \
-        --callgrind-out-file="$WORK/profile/out" \
-        "$(bench_bin)/postgres" --single -D "$WORK/data" postgres <"$WORK/statements" >"$WORK/log/single" 2>&1 ||
-        { show_log "$WORK/log/single" 20; die 'the server of one process failed'; }
-    ! grep -q ERROR "$WORK/log/single" || { show_log "$WORK/log/single" 20; die 'a query failed'; }
-}
-
 # Instructions of a part of the profile.
 part() { awk '$1 == "totals:" || $1 == "summary:" { n = $2 } END { print n }' "$WORK/profile/out.$1"; }
 
@@ -155,7 +144,7 @@ main() {
     bench_machine
     make_objects
     bench_sql -c "SELECT format('%s rows, %s a page', reltuples, round(reltuples / relpages)) FROM pg_class WHERE relname = 'a'"
-    run_below_valgrind
+    statements | bench_below_valgrind
     for question in "${QUESTIONS[@]}"; do
         read -r name limit <<<"$question"
         for way in rencoder btree nothing; do
@@ -168,7 +157,6 @@ main() {
             "$(awk "BEGIN { print $rencoder / $btree }")"
         ((limit == 0)) || bench_limit "  $name, thousands" "$(awk "BEGIN { print $rencoder / 1000 }")" '<=' "$limit"
     done
-    [[ -z ${CALLGRIND_OUT:-} ]] || cp "$WORK"/profile/out.* "$CALLGRIND_OUT/"
     bench_finish
 }
 

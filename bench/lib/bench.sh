@@ -310,6 +310,19 @@ bench_csv() {
     mv "$WORK/figures/$1.csv.new" "$WORK/figures/$1.csv"
 }
 
+# bench_below_valgrind: runs the statements of its input in a server of one process; the cluster stays stopped.  A
+# profile, $WORK/profile/out.NUMBER, ends at each pg_backend_pid().  CALLGRIND_OUT: a directory that gets copies.
+bench_below_valgrind() {
+    "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s stop
+    mkdir -p "$WORK/profile"
+    valgrind --tool=callgrind --dump-before=pg_backend_pid --log-file="$WORK/log/valgrind" \
+        --callgrind-out-file="$WORK/profile/out" \
+        "$(bench_bin)/postgres" --single -D "$WORK/data" postgres >"$WORK/log/single" 2>&1 ||
+        { show_log "$WORK/log/single" 20; die 'the server of one process failed'; }
+    ! grep -q ERROR "$WORK/log/single" || { show_log "$WORK/log/single" 20; die 'a query failed'; }
+    [[ -z ${CALLGRIND_OUT:-} ]] || cp "$WORK"/profile/out.* "$CALLGRIND_OUT/"
+}
+
 # bench_settle INDEX: waits until the index and its file have been the same for 4 s, and nobody is maintaining it,
 # who has locked its first page.
 bench_settle() {

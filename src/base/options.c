@@ -4,7 +4,8 @@
  *
  * Those that say how filters are made, and "composite", are read when the index is built and frozen
  * in its metapage; ALTER INDEX .. SET takes effect with the next REINDEX.  Those of runs ("storage",
- * "resolution", "false_pages") are read whenever a run is to be made.  The others ("autosummarize") take effect at once.
+ * "resolution", "false_pages") are read whenever a run is to be made.  The others ("autosummarize")
+ * take effect at once.
  */
 #include "base/options.h"
 

@@ -411,9 +411,9 @@ rencoder_pending_free_spares(Relation index)
 }
 
 /*
- * Under the lock, since rows may have come after it was known that there are no entries; and of a list of one
- * page, which is what is freed.  The old tail is closed, too: a session that takes it for the tail yet must not find it open.  The catalog's
- * version stays: who knows the catalog, also on a standby, has the index locked.
+ * Looks under the lock, since rows may have come after it was known that there are no entries; and gives up a list
+ * of one page only, which is what is freed.  The old tail is closed, too: a session that takes it for the tail yet
+ * must not find it open.  The catalog's version stays: who knows the catalog, also on a standby, has the index locked.
  */
 void
 rencoder_pending_give_up(Relation index)
