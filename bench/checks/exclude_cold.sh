@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # No value twice where memory is short: an exclusion constraint beside a unique btree that does not fit.
 #
-#   bash bench/checks/exclude.sh [MILLIONS [SEED [ROWS]]]
+#   bash bench/checks/exclude_cold.sh [MILLIONS [SEED [ROWS]]]
 #
 # A table of 5 (or MILLIONS) million random uuids, shared_buffers and effective_cache_size 16 MB, and a program throws
 # tables and indexes out of the kernel's cache 50 times a second: so that is all the memory that there is.  Then single
