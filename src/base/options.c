@@ -60,36 +60,36 @@ rencoder_options_init(void)
 	rencoder_relopt_kind = add_reloption_kind();
 
 	add_int_reloption(rencoder_relopt_kind, "pages_per_range",
-					  "Heap pages in a block range; 0 chooses by the table's size",
+					  "Heap pages in a block range of filters; 0 chooses by the table's size",
 					  RENCODER_DEFAULT_PAGES_PER_RANGE,
 					  RENCODER_MIN_PAGES_PER_RANGE,
 					  RENCODER_MAX_PAGES_PER_RANGE,
 					  AccessExclusiveLock);
 	add_int_reloption(rencoder_relopt_kind, "bits_per_key",
-					  "Bits of a filter for each distinct key of a block range",
+					  "Bits of a filter for each distinct value in a block range",
 					  RENCODER_DEFAULT_BITS_PER_KEY,
 					  RENCODER_MIN_BITS_PER_KEY,
 					  RENCODER_MAX_BITS_PER_KEY,
 					  AccessExclusiveLock);
 	add_real_reloption(rencoder_relopt_kind, "false_pages",
-					   "Heap pages without a match that a query finds in runs, on average; 0 chooses by the table's size",
+					   "Heap pages without a match that a query reads, on average; 0 chooses by the table's size",
 					   0, 0, 100,
 					   AccessExclusiveLock);
 	add_bool_reloption(rencoder_relopt_kind, "autosummarize",
-					   "Makes runs of new rows as the table grows",
+					   "Lets a background worker index new rows as the table grows",
 					   RENCODER_DEFAULT_AUTOSUMMARIZE,
 					   ShareUpdateExclusiveLock);
 	add_bool_reloption(rencoder_relopt_kind, "composite",
-					   "Makes one key of all columns, in their order",
+					   "Combines all columns into one key, in their order",
 					   false,
 					   AccessExclusiveLock);
 	add_enum_reloption(rencoder_relopt_kind, "storage",
-					   "Keeps keys in filters or in sorted runs",
+					   "Stores values in sorted runs or in a filter for each block range",
 					   storage_values, RENCODER_STORAGE_AUTO,
 					   gettext_noop("Valid values are \"auto\", \"filter\" and \"run\"."),
 					   AccessExclusiveLock);
 	add_enum_reloption(rencoder_relopt_kind, "resolution",
-					   "Has sorted runs name pages, or rows, or a few rows of a page",
+					   "Sorted runs name heap pages or single rows; auto also names small groups of rows",
 					   resolution_values, RENCODER_RESOLUTION_AUTO,
 					   gettext_noop("Valid values are \"auto\", \"pages\" and \"rows\"."),
 					   AccessExclusiveLock);
@@ -103,7 +103,7 @@ rencoder_options_init(void)
 							 GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("rencoder.enable_ordered_scan",
-							 "Enables the planner's use of the order of rencoder indexes.",
+							 "Enables the planner's use of rencoder indexes to return rows in order.",
 							 NULL,
 							 &rencoder_enable_ordered_scan,
 							 true,
@@ -111,8 +111,8 @@ rencoder_options_init(void)
 							 GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("rencoder.sample_rate",
-							"Records one of n scans in an index of filters.",
-							"Zero records none.",
+							"Records one of so many scans as a query sample, in indexes of filters.",
+							"Zero records no scan.",
 							&rencoder_sample_rate,
 							RENCODER_DEFAULT_SAMPLE_RATE,
 							0, INT_MAX,
@@ -120,8 +120,8 @@ rencoder_options_init(void)
 							0,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("rencoder.max_workers",
-							"Background workers that maintain indexes, in all databases together.",
-							"Zero allows none: sessions and VACUUM do it.",
+							"Sets the maximum number of background workers that maintain rencoder indexes in all databases.",
+							"Zero starts no worker: inserting sessions and VACUUM maintain the indexes.",
 							&rencoder_max_workers,
 							RENCODER_DEFAULT_MAX_WORKERS,
 							0, RENCODER_LIMIT_MAX_WORKERS,
