@@ -2,8 +2,8 @@
 #		The SQL of a text (*.md), and what the text says that it prints.
 #
 # SQL stands in a fenced block of "sql".  What stands indented right below it is what it prints,
-# or some lines of that.  SQL that cannot run here, since it needs another server or a table of the
-# reader's, stands in a fenced block of another name; indented, it would be forgotten.
+# or some lines of that.  SQL that cannot run here, since it needs another server, stands in a fenced
+# block of "pgsql", whose first line is a comment that says why; anywhere else it would be forgotten.
 package RencoderTexts;
 
 use strict;
@@ -63,7 +63,8 @@ sub text_blocks
 	return @blocks;
 }
 
-# Lines with SQL that stand indented, so that nobody runs them.
+# Lines with SQL that nobody runs and of which nobody says why: indented, in fences of other names, or
+# in a block of "pgsql" that does not begin with a comment.
 sub stray_sql
 {
 	my ($path) = @_;
@@ -71,9 +72,13 @@ sub stray_sql
 
 	foreach my $part (parts($path))
 	{
-		push @stray, grep { /$STATEMENT/ } split /\n/, $part->[1]
-		  if $part->[0] eq 'indented' && $after ne 'sql';
-		$after = $part->[0];
+		my ($kind, $text) = @$part;
+		my $printed = $kind eq 'indented' && $after eq 'sql';
+		my $explained = $kind eq 'pgsql' && $text =~ /^-- \w/;
+
+		push @stray, grep { /$STATEMENT/ } split /\n/, $text
+		  unless $printed || $explained || $kind eq 'sql' || $kind eq 'prose';
+		$after = $kind;
 	}
 	return @stray;
 }

@@ -1,9 +1,9 @@
-# The SQL of README.md and docs/*.md runs as it stands there, each text in one session, and prints
-# what the text says that it prints.  The texts of docs/ may use what the README has made.
+# The SQL of all texts (*.md) runs as it stands there, each text in one session, and prints what the
+# text says that it prints.  Texts may use what README.md has made.
 use strict;
 use warnings;
 
-use File::Basename qw(basename);
+use File::Find;
 use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -25,12 +25,17 @@ $available{rencoder_postgis} = $available{postgis};
 my $has_icu =
   $node->safe_psql('postgres', "SELECT count(*) FROM pg_collation WHERE collprovider = 'i'");
 
+# What a block lacks here, which is said.
 sub can_run
 {
-	my ($sql) = @_;
+	my ($text, $sql) = @_;
+	my @wanted = $sql =~ /CREATE EXTENSION (?:IF NOT EXISTS )?(\w+)/g;
 
-	return 0 if $sql =~ /-x-icu/ && !$has_icu || $sql =~ /\bgeometry\b/ && !$available{postgis};
-	return !grep { !$available{$_} } $sql =~ /CREATE EXTENSION (?:IF NOT EXISTS )?(\w+)/g;
+	push @wanted, 'postgis' if $sql =~ /\bgeometry\b/;
+	my @lacking = grep { !$available{$_} } @wanted;
+	push @lacking, 'ICU' if $sql =~ /-x-icu/ && !$has_icu;
+	diag("$text: not run without @lacking: " . ($sql =~ /^(.*)$/m)[0]) if @lacking;
+	return !@lacking;
 }
 
 my $SIZES = q{
@@ -74,7 +79,7 @@ sub wrong_lines
 sub run_text
 {
 	my ($text, $db) = @_;
-	my @blocks = grep { can_run($_->{sql}) } text_blocks("$top/$text");
+	my @blocks = grep { can_run($text, $_->{sql}) } text_blocks("$top/$text");
 	my ($maintenance) = $text =~ /README|maintenance/
 	  ? grep { $blocks[$_]{sql} =~ /rencoder_compact/ } 0 .. $#blocks : ();
 	# There are no other hosts.
@@ -96,8 +101,21 @@ sub run_text
 		is(join("\n", wrong_lines($blocks[$i], $out->[$i] // '', $err->[$i] // 'psql: no answer')),
 			'', "$text: " . ($blocks[$i]{sql} =~ /^(.*)$/m)[0]);
 	}
-	is(join("\n", stray_sql("$top/$text")), '', "$text has no SQL that is not run");
 	return;
+}
+
+my @texts;
+find(
+	sub {
+		$File::Find::prune = 1 if /^(?:\.git|tmp_check)$/;
+		push @texts, $File::Find::name =~ s{^\Q$top\E/}{}r if /\.md$/ && -f;
+	},
+	$top);
+@texts = sort @texts;
+cmp_ok(scalar @texts, '>', 20, 'there are texts');
+foreach my $text (@texts)
+{
+	is(join("\n", stray_sql("$top/$text")), '', "$text has no SQL that is not run");
 }
 
 run_text('README.md', 'postgres');
@@ -113,12 +131,12 @@ foreach my $query (@queries)
 	compare_with_seqscan($node, 'postgres', $query, index => 'events_all');
 }
 
-foreach my $path (sort glob "$top/docs/*.md")
+foreach my $text (grep { $_ ne 'README.md' && text_blocks("$top/$_") } @texts)
 {
-	my $db = basename($path, '.md');
+	my $db = $text =~ s/\W/_/gr;
 
 	without_others($node, "CREATE DATABASE $db TEMPLATE postgres STRATEGY file_copy");
-	run_text("docs/" . basename($path), $db);
+	run_text($text, $db);
 	without_others($node, "DROP DATABASE $db");
 }
 
@@ -128,5 +146,12 @@ is(join(', ', lines_missing("a .. c\n 1 | 20", " a  b c\n-\n 1 |  21")), '1 | 20
 is(join(', ', lines_missing("1 | 20 kB\nb", "1 |  21 kB\nb")), '', 'unless it is a similar size');
 is(join(', ', lines_missing("1 | 20 kB", "1 |  23 kB")), '1 | 20 kB', 'and not far from it');
 is(join(', ', lines_missing("b\na", "a\nb")), 'a', 'and another order');
+
+# What is seen as SQL that nobody runs.
+my $stray = "$PostgreSQL::Test::Utils::tmp_check/stray.md";
+append_to_file($stray, "    SELECT 1;\n\n```\nSELECT 2;\n```\n\n```pgsql\nSELECT 3;\n```\n\n"
+	  . "```pgsql\n-- Only with Citus.\nSELECT 4;\n```\n\n```sql\nSELECT 5;\n```\n\n    SELECT ..\n");
+is(join(', ', map { s/^\s+//r } stray_sql($stray)), 'SELECT 1;, SELECT 2;, SELECT 3;',
+	'SQL that stands indented, in another fence, or without a reason is seen');
 
 done_testing();
