@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# The texts (*.md): files that they name exist, links lead somewhere, invariants
-# that the code cites are there, lines are at most 100 characters long, README.md
-# begins with what a stranger looks for.
+# The texts (*.md): files and names of the code that they name exist, links lead
+# somewhere, invariants that the code cites are there, lines are at most 100
+# characters long, README.md begins with what a stranger looks for.
 #
 #   test/check_texts.pl [SOURCE-TREE]
 use strict;
@@ -10,22 +10,23 @@ use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(basename dirname);
 use File::Find;
-use Test::More tests => 5;
+use Test::More tests => 7;
 
 my $top = abs_path($ARGV[0] // dirname(__FILE__) . '/..');
 chdir $top or die "$top: $!";
 
-my (@texts, @sources, %basename);
+my (@texts, @sources, %ends_a_path);
 find(
 	{
 		no_chdir => 1,
 		wanted => sub {
-			$File::Find::prune = 1 if $_ eq './.git' || m{/(bin|tmp_check|results)$};
-			return unless -f;
+			$File::Find::prune = 1 if m{^\./(?:\.git|results)$|/(?:bin|tmp_check)$};
 			my $path = s{^\./}{}r;
-			$basename{ basename($path) } = 1;
+			my @parts = split m{/}, $path;
+			$ends_a_path{ join '/', @parts[ $_ .. $#parts ] } = 1 foreach 0 .. $#parts;
+			return unless -f;
 			push @texts, $path if /\.md$/;
-			push @sources, $path if m{^\./(src|test|sql)/} && /\.(c|h|pl|pm|spec|sql)$/;
+			push @sources, $path if m{^\./(src|test|sql|bench)/} && /\.(c|h|pl|pm|sh|spec|sql)$/;
 		}
 	},
 	'.');
@@ -59,11 +60,48 @@ sub none_wrong
 	is(join("\n", @wrong), '', $name);
 }
 
+# Files and folders are named from the top, from the text's folder, or by the end of their path.
+# Others have such names too: what a tool of somebody else writes, what a script or a release makes.
+my $pattern = qr/[*%]|NNN|NAME|FILE|VERSION|OLD|X\.Y\.Z/;
+my %of_others =
+  map { $_ => 1 } qw(structure.sql db/schema.sql schema.sql src/test/regression.diffs);
+
+sub is_missing
+{
+	my $path = shift =~ s{^(?:\.\.?/)+|/$}{}gr;
+	return $path !~ $pattern && $path !~ m{/bin/} && !$of_others{$path} && !$ends_a_path{$path};
+}
+
 none_wrong(
 	'files that are named exist',
 	sub {
-		return grep { !/[*%]|NNN|NAME|VERSION|OLD/ && !$basename{ basename($_) } }
-		  content(shift) =~ /`([\w.*%\/-]+\.(?:c|h|pl|pm|sh|spec))`/g;
+		return grep { is_missing($_) } content(shift) =~
+		  /`((?:[\w.*%-]+\/)*[\w.*%-]+\.(?:c|h|pl|pm|sh|spec|sql|md|ya?ml|json|svg|control))`/g;
+	});
+none_wrong(
+	'paths in commands and in prose exist',
+	sub {
+		return grep { is_missing($_) }
+		  map { s/[.:]+$//r } content(shift) =~
+		  m{(?<![\w./~+=-])((?:bench|test|src|sql|docs|expected|debian)/[\w*%./-]+)}g;
+	});
+
+# What the code is called in the texts beside it, and functions, options and settings in those of users.
+# What was measured once, and what was dropped, may be called as it was.
+my $code = join "\n", map { content($_) } @sources;
+my %word = map { $_ => 1 } $code =~ /\w+/g;
+none_wrong(
+	'names of the code that are named exist',
+	sub {
+		my $path = shift;
+		return if $path =~ m{^bench/results/|^CHANGELOG};
+		my $functions = $path =~ /^src/ ? qr/\w+(?=\(\)`)/ : qr/rencoder_\w+(?=\()/;
+		my $text = content($path);
+		my @names = $text =~ /`($functions|[rR]enc(?:oder)?_?\w+(?=`)|RENC(?:ODER)?_\w+(?=`))/g;
+		my @settings = $text =~ /`(?:SET )?(rencoder\.\w+)(?=[ `=])/g;
+		return (
+			(grep { !/$pattern|^\w*_$/ && !$word{$_} } @names),
+			(grep { !/\.control$/ && $code !~ /"\Q$_\E"/ } @settings));
 	});
 
 none_wrong(
@@ -79,10 +117,11 @@ none_wrong(
 	});
 
 none_wrong(
-	'lines are at most 100 characters long',
+	'lines are at most 100 characters long, but for records of measurements',
 	sub {
-		my $line = 0;
-		return map { $line++; length > 100 ? "line $line" : () } split /\n/, content(shift);
+		my ($path, $line) = (shift, 0);
+		return if $path =~ m{^bench/results/};
+		return map { $line++; length > 100 ? "line $line" : () } split /\n/, content($path);
 	});
 
 my %cited = map { $_ => 1 } map { content($_) =~ /\bINV-(\d+)/g } @sources;
