@@ -2,8 +2,9 @@
 #		The SQL of a text (*.md), and what the text says that it prints.
 #
 # SQL stands in a fenced block of "sql".  What stands indented right below it is what it prints,
-# or some lines of that.  SQL that cannot run here, since it needs another server, stands in a fenced
-# block of "pgsql", whose first line is a comment that says why; anywhere else it would be forgotten.
+# or some lines of that.  SQL that cannot run here, since it needs another server, stands in a
+# fenced block of "pgsql", whose first line is a comment that says why; anywhere else it would be
+# forgotten.
 package RencoderTexts;
 
 use strict;
@@ -63,8 +64,8 @@ sub text_blocks
 	return @blocks;
 }
 
-# Lines with SQL that nobody runs and of which nobody says why: indented, in fences of other names, or
-# in a block of "pgsql" that does not begin with a comment.
+# Lines with SQL that nobody runs and of which nobody says why: indented, in fences of other names,
+# or in a block of "pgsql" that does not begin with a comment.
 sub stray_sql
 {
 	my ($path) = @_;

@@ -149,8 +149,10 @@ is(join(', ', lines_missing("b\na", "a\nb")), 'a', 'and another order');
 
 # What is seen as SQL that nobody runs.
 my $stray = "$PostgreSQL::Test::Utils::tmp_check/stray.md";
-append_to_file($stray, "    SELECT 1;\n\n```\nSELECT 2;\n```\n\n```pgsql\nSELECT 3;\n```\n\n"
-	  . "```pgsql\n-- Only with Citus.\nSELECT 4;\n```\n\n```sql\nSELECT 5;\n```\n\n    SELECT ..\n");
+append_to_file($stray,
+	"    SELECT 1;\n\n```\nSELECT 2;\n```\n\n```pgsql\nSELECT 3;\n```\n\n"
+	  . "```pgsql\n-- Only with Citus.\nSELECT 4;\n```\n\n"
+	  . "```sql\nSELECT 5;\n```\n\n    SELECT ..\n");
 is(join(', ', map { s/^\s+//r } stray_sql($stray)), 'SELECT 1;, SELECT 2;, SELECT 3;',
 	'SQL that stands indented, in another fence, or without a reason is seen');
 
