@@ -152,7 +152,7 @@ maintain_in_vacuum(const IndexVacuumInfo *info, Relation heap)
 {
 	if (!rencoder_columns_check_coders(info->index, WARNING))
 		return;
-	rencoder_hints_make_pages(info->index, RelationGetNumberOfBlocks(heap));
+	rencoder_hints_make_pages(info->index, RelationGetNumberOfBlocks(heap), true);
 	rencoder_choose_in_vacuum(info->index, heap, vacuum_is_urgent());
 
 	/*

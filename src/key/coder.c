@@ -134,7 +134,7 @@ lock_coder_list(Relation index, BlockNumber blkno, int lockmode, Buffer *buf)
 static bool
 find_coder_entry(Relation index, int col, uint32 generation, RencoderCoderEntry *entry)
 {
-	BlockNumber root = rencoder_space_find_root(index, RENCODER_PAGE_CODERS);
+	BlockNumber root = rencoder_space_find_root(index, RENCODER_ROOT_CODERS);
 	const RencoderCoderListData *list;
 	bool		found = false;
 	Buffer		buf;
@@ -318,7 +318,7 @@ rencoder_coder_require(RencoderCoders *coders, Relation index, int col, uint32 g
 
 	/* Without a list it is block 0, the metapage, that should name one. */
 	if (!rencoder_coder_find(coders, index, col, generation, &coder))
-		rencoder_page_corrupted(index, rencoder_space_find_root(index, RENCODER_PAGE_CODERS),
+		rencoder_page_corrupted(index, rencoder_space_find_root(index, RENCODER_ROOT_CODERS),
 								psprintf("Coder %u of column %d is missing.",
 										 generation, col + 1));
 	return coder;
@@ -349,7 +349,7 @@ RencoderCoderListData *
 rencoder_coder_copy_list(Relation index)
 {
 	RencoderCoderListData *copy = palloc0(RENCODER_PAYLOAD_SIZE);
-	BlockNumber root = rencoder_space_find_root(index, RENCODER_PAGE_CODERS);
+	BlockNumber root = rencoder_space_find_root(index, RENCODER_ROOT_CODERS);
 	Buffer		buf;
 
 	if (root != RENCODER_NO_BLOCK)
@@ -415,7 +415,7 @@ uint32
 rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 					 uint32 size, bool log)
 {
-	BlockNumber root = rencoder_space_make_root(index, RENCODER_PAGE_CODERS, 1, log);
+	BlockNumber root = rencoder_space_make_root(index, RENCODER_ROOT_CODERS, RENCODER_PAGE_CODERS, 1, log);
 	RencoderCoderListData *list = rencoder_coder_copy_list(index);
 	bool		full = list->n == RENCODER_CODER_ENTRIES;
 	RencoderCoderEntry entry = {0};
@@ -457,7 +457,7 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 void
 rencoder_coder_set_heap_blocks(Relation index, uint32 blocks, bool log)
 {
-	BlockNumber root = rencoder_space_find_root(index, RENCODER_PAGE_CODERS);
+	BlockNumber root = rencoder_space_find_root(index, RENCODER_ROOT_CODERS);
 	RencoderWal *wal;
 	Buffer		buf;
 

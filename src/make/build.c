@@ -190,8 +190,7 @@ prepare(RencoderReadRows *rows)
 						 rencoder_options(index)->bits_per_key);
 	rencoder_columns_train(rows->heap, index, rows->indexInfo, false, false, &rows->coders);
 	nblocks = RelationGetNumberOfBlocks(rows->heap);
-	if (nblocks >= RENCODER_HINT_MIN_HEAP)
-		(void) rencoder_space_make_root(index, RENCODER_PAGE_HINTS, rencoder_hints_npages(index), false);
+	rencoder_hints_make_pages(index, nblocks, false);
 	return !rows->indexInfo->ii_Concurrent &&
 		(rencoder_choose_is_worth(index, nblocks) || index->rd_index->indisexclusion) ? nblocks : 0;
 }

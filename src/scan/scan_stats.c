@@ -76,7 +76,7 @@ find_scan_stats_page(KeptStats *entry, Relation index)
 	if (entry->file == file && entry->page != RENCODER_NO_BLOCK)
 		return;
 	entry->file = 0;
-	entry->page = rencoder_hints_root(index);
+	entry->page = rencoder_space_find_root(index, RENCODER_ROOT_STATS);
 	entry->file = file;
 }
 

@@ -83,8 +83,10 @@ refer_coder_blocks(References *refs, BlockNumber root)
 
 /* Pages of hints; what stands in them may be anything. */
 static void
-refer_hint_blocks(References *refs, BlockNumber root, uint32 npages)
+refer_hint_blocks(References *refs, BlockNumber root, RencoderRoot which)
 {
+	uint32		npages = rencoder_hints_npages(refs->state->index, which);
+
 	if (root == RENCODER_NO_BLOCK)
 		return;
 	refer_to_block(refs, RENCODER_META_BLKNO, root, npages);
@@ -152,7 +154,8 @@ collect_block_references(References *refs)
 	state->fault = NULL;
 	rencoder_catalog_copy(state->index, &state->catalog, &state->metadata, NULL, NULL);
 	refer_coder_blocks(refs, metadata->coder_root);
-	refer_hint_blocks(refs, metadata->hint_root, rencoder_hints_npages(state->index));
+	refer_hint_blocks(refs, metadata->stats_root, RENCODER_ROOT_STATS);
+	refer_hint_blocks(refs, metadata->samples_root, RENCODER_ROOT_SAMPLES);
 	refer_run_blocks(refs, &state->catalog);
 	refer_pending_blocks(refs, &state->catalog.pending);
 	refer_free_list_blocks(refs);

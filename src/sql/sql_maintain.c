@@ -79,7 +79,7 @@ rencoder_maintain_index(PG_FUNCTION_ARGS)
 	{
 		before = Min(get_frontier(target.index), RelationGetNumberOfBlocks(target.heap));
 		rencoder_choose_in_vacuum(target.index, target.heap, false);
-		rencoder_hints_make_pages(target.index, RelationGetNumberOfBlocks(target.heap));
+		rencoder_hints_make_pages(target.index, RelationGetNumberOfBlocks(target.heap), true);
 		after = get_frontier(target.index);
 		ask_to_shrink(target.index);
 	}

@@ -48,7 +48,7 @@ store_samples_of_query(RencoderQuery *query, int col)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("no value of the column lies between the bounds of a query sample"),
 				 errhint("Exchange the bounds, or give bounds that values of the column could have.")));
-	rencoder_hints_ensure_pages(index);
+	rencoder_hints_ensure_pages(index, RENCODER_ROOT_SAMPLES, true);
 	for (size_t i = 0; i < set->cover.n; i++)
 	{
 		RencoderSample sample = rencoder_sample_interval(set->cover.interval[i].lo, set->cover.interval[i].hi,

@@ -118,7 +118,7 @@ rencoder_index_stats_reset(PG_FUNCTION_ARGS)
 	rencoder_open_index(&target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
 	rencoder_open_index_require_valid(target.index);
 	rencoder_scan_stats_write(target.index);
-	rencoder_hints_ensure_pages(target.index);
+	rencoder_hints_ensure_pages(target.index, RENCODER_ROOT_STATS, true);
 	rencoder_stats_reset(target.index);
 	rencoder_open_index_close(&target);
 	PG_RETURN_VOID();

@@ -7,11 +7,28 @@
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
 
+#include "base/options.h"
+
 void
-rencoder_hints_make_pages(Relation index, BlockNumber heap_nblocks)
+rencoder_hints_ensure_pages(Relation index, RencoderRoot which, bool log)
 {
-	if (heap_nblocks >= RENCODER_HINT_MIN_HEAP)
-		rencoder_hints_ensure_pages(index);
+	if (rencoder_space_find_root(index, which) != RENCODER_NO_BLOCK)
+		return;
+	if (log)
+		rencoder_meta_lock_maintainer(index);
+	(void) rencoder_space_make_root(index, which, RENCODER_PAGE_HINTS, rencoder_hints_npages(index, which), log);
+	if (log)
+		(void) rencoder_meta_unlock_maintainer(index);
+}
+
+void
+rencoder_hints_make_pages(Relation index, BlockNumber heap_nblocks, bool log)
+{
+	if (heap_nblocks < RENCODER_HINT_MIN_HEAP)
+		return;
+	rencoder_hints_ensure_pages(index, RENCODER_ROOT_STATS, log);
+	if (!rencoder_options_use_runs(index))
+		rencoder_hints_ensure_pages(index, RENCODER_ROOT_SAMPLES, log);
 }
 
 Buffer

@@ -2,9 +2,10 @@
  * hint_pages.h
  *		Pages of hints: query samples, counts of scans.
  *
- * They are made all together and never move:
+ * They never move once they are made, samples only where there are to be filters:
  *
- *		metapage.hint_root -> counts (stats_page.h), pages of column 0 (sample_pages.h), of column 1, ...
+ *		metapage.stats_root   -> counts (stats_page.h)
+ *		metapage.samples_root -> pages of column 0 (sample_pages.h), of column 1, ...
  *
  * Scans change them as hints
  * (rencoder_hints_changed): not logged.  So a crash may lose or tear what stands there, a standby has
@@ -29,18 +30,21 @@
  */
 #define RENCODER_HINT_MIN_HEAP		1024
 
-/* All of them, and the first, or RENCODER_NO_BLOCK. */
-#define rencoder_hints_npages(index) \
-	(1 + rencoder_key_columns(index) * RENCODER_SAMPLE_PAGES)
-#define rencoder_hints_root(index) \
-	rencoder_space_find_root(index, RENCODER_PAGE_HINTS)
+/* Pages of one of the two. */
+static inline uint32
+rencoder_hints_npages(Relation index, RencoderRoot which)
+{
+	return which == RENCODER_ROOT_STATS ? 1 : rencoder_key_columns(index) * RENCODER_SAMPLE_PAGES;
+}
 
-/* Makes them, if there are none, as rencoder_space_ensure_root(). */
-#define rencoder_hints_ensure_pages(index) \
-	rencoder_space_ensure_root(index, RENCODER_PAGE_HINTS, rencoder_hints_npages(index))
+/*
+ * Makes them, if there are none.  "log": of an index in use; takes the maintainer lock.  WAL: as
+ * rencoder_space_make_root().
+ */
+extern void rencoder_hints_ensure_pages(Relation index, RencoderRoot which, bool log);
 
-/* The same for an index of a table that is big enough for them. */
-extern void rencoder_hints_make_pages(Relation index, BlockNumber heap_nblocks);
+/* The same, of those that it uses, for an index of a table that is big enough for them. */
+extern void rencoder_hints_make_pages(Relation index, BlockNumber heap_nblocks, bool log);
 
 /*
  * Pins a block that the metapage names, which may be damaged; InvalidBuffer: there is none.  A page

@@ -58,7 +58,8 @@ lock_any_format(Relation index, int lockmode, bool *ours)
 	if (meta->magic != RENCODER_MAGIC)
 		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
 								"The metapage has a wrong magic number.");
-	*ours = meta->version == RENCODER_VERSION && meta->hash_id == RENC_HASH_ID_XXH3;
+	*ours = (meta->version == RENCODER_VERSION || meta->version == RENCODER_VERSION_DEVELOPMENT) &&
+		meta->hash_id == RENC_HASH_ID_XXH3;
 	return buf;
 }
 

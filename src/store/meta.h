@@ -17,7 +17,10 @@
 #include "store/wal.h"
 
 #define RENCODER_MAGIC		0x5245434F	/* "RECO" */
-#define RENCODER_VERSION	16
+#define RENCODER_VERSION	1
+
+/* What development versions called it.  No later format gets this number. */
+#define RENCODER_VERSION_DEVELOPMENT	16
 
 /* Rows in a window, which are bytes of a band: 510 at BLCKSZ 8192. */
 #define RENCODER_ROWS		RENCODER_BAND_SIZE
@@ -52,7 +55,7 @@ typedef struct RencoderMetaPageData
 	BlockNumber coder_root;		/* list of coders, or RENCODER_NO_BLOCK, as
 								 * all of these */
 	BlockNumber free_root;		/* first page of the free-extent list */
-	BlockNumber hint_root;		/* first page of hints */
+	BlockNumber stats_root;		/* counts of scans (stats_page.h) */
 	uint32		nruns;
 
 	uint64		changes;		/* the catalog's version */
@@ -62,6 +65,7 @@ typedef struct RencoderMetaPageData
 	uint32		last_rank;		/* likewise */
 	RencoderPendingList pending;
 	RencoderRunEntry run[RENCODER_MAX_RUNS];
+	BlockNumber samples_root;	/* first page of query samples */
 } RencoderMetaPageData;
 
 StaticAssertDecl(sizeof(RencoderMetaPageData) <= RENCODER_PAYLOAD_SIZE,

@@ -81,7 +81,7 @@ take_pending_page(Relation index)
 {
 	BlockNumber blkno;
 
-	if (rencoder_space_find_root(index, RENCODER_PAGE_FREE) == RENCODER_NO_BLOCK ||
+	if (rencoder_space_find_root(index, RENCODER_ROOT_FREE) == RENCODER_NO_BLOCK ||
 		!rencoder_meta_try_lock_maintainer(index))
 		return rencoder_space_extend_made(index, RENCODER_PAGE_PENDING);
 	blkno = rencoder_space_alloc(index, RelationGetNumberOfBlocks(index) / 2, 1, 1).start;

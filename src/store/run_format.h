@@ -16,12 +16,12 @@
  * so that a page that was freed and used again since is found.  Pages of a run never
  * change once it is LIVE.
  *
- * Its entry in the catalog (catalog.h), 128 bytes, repeats the tree of the first column, so that
+ * Its entry in the catalog (catalog.h), 120 bytes, repeats the tree of the first column, so that
  * a query of that column does without the info page:
  *
  *		 0        4      8      9       10        12     16   20     24       28
  *		 | number | rank | kind | state | keyless | from | to | info | npages | outside
- *		 32    40        48      56       128
+ *		 32    40        48      120
  *		 | cut | horizon | column |
  */
 #ifndef RENCODER_RUN_FORMAT_H

@@ -19,8 +19,7 @@ sample_entry_check(const RencoderSample *entry)
 static bool
 sample_entry_is_valid(const RencoderSample *entry)
 {
-	return entry->kind == RENCODER_SAMPLE_INTERVAL && entry->source >= RENCODER_SAMPLE_SCAN &&
-		entry->lo <= entry->hi && entry->check == sample_entry_check(entry);
+	return entry->source >= RENCODER_SAMPLE_SCAN && entry->lo <= entry->hi && entry->check == sample_entry_check(entry);
 }
 
 RencoderSample
@@ -31,7 +30,6 @@ rencoder_sample_interval(uint64 lo, uint64 hi, uint32 coder, RencoderSampleSourc
 	sample.lo = lo;
 	sample.hi = hi;
 	sample.coder = coder;
-	sample.kind = RENCODER_SAMPLE_INTERVAL;
 	sample.source = source;
 	return sample;
 }
@@ -85,13 +83,13 @@ samples_of_page(const RencoderSamplePageData *page, const uint32 *coder, Rencode
 static BlockNumber
 sample_page(BlockNumber root, int col, int i)
 {
-	return root + 1 + col * RENCODER_SAMPLE_PAGES + i;
+	return root + col * RENCODER_SAMPLE_PAGES + i;
 }
 
 RencoderSample *
 rencoder_samples_read(Relation index, int col, const uint32 *coder, int *n)
 {
-	BlockNumber root = rencoder_hints_root(index);
+	BlockNumber root = rencoder_space_find_root(index, RENCODER_ROOT_SAMPLES);
 	RencoderSample *samples = palloc(RENCODER_SAMPLES_MAX * sizeof(RencoderSample));
 
 	*n = 0;
@@ -111,7 +109,7 @@ rencoder_samples_read(Relation index, int col, const uint32 *coder, int *n)
 static BlockNumber
 random_sample_page(Relation index, int col)
 {
-	BlockNumber root = rencoder_hints_root(index);
+	BlockNumber root = rencoder_space_find_root(index, RENCODER_ROOT_SAMPLES);
 
 	return root == RENCODER_NO_BLOCK ? root :
 		sample_page(root, col, (int) pg_prng_uint64_range(&pg_global_prng_state, 0, RENCODER_SAMPLE_PAGES - 1));

@@ -5,7 +5,7 @@
  * Each key column has a ring of sample entries on pages of hints of its own:
  *
  *		 0      4        8
- *		 | next | unused | entry[339]: lo, hi, coder, kind, source, check |
+ *		 | next | unused | entry[339]: lo, hi, coder, source, check |
  *
  * Each page is a ring by itself: a new entry takes the first slot from "next" on that is empty or
  * holds keys of another coder, or else the one at "next", which is the oldest (FIFO, as in section 6.1
@@ -18,12 +18,9 @@
 
 #include "store/hint_pages.h"
 
-/* The kind of a sample; others are of no use: 0 is an empty slot, 2 had two corners of a box. */
-#define RENCODER_SAMPLE_INTERVAL	1
-
 typedef enum RencoderSampleSource
 {
-	RENCODER_SAMPLE_SCAN = 2,	/* recorded by a scan; 0, 1: no sample */
+	RENCODER_SAMPLE_SCAN = 1,	/* recorded by a scan; 0: an empty slot */
 	RENCODER_SAMPLE_ADDED		/* rencoder_add_query_sample() */
 } RencoderSampleSource;
 
@@ -32,8 +29,7 @@ typedef struct RencoderSample
 	uint64		lo;				/* keys from lo to hi; lo <= hi */
 	uint64		hi;
 	uint32		coder;			/* generation of the coder that made the keys */
-	uint8		kind;			/* RENCODER_SAMPLE_INTERVAL */
-	uint8		source;			/* RencoderSampleSource */
+	uint16		source;			/* RencoderSampleSource */
 	uint16		check;			/* of all bytes before (private) */
 } RencoderSample;
 

@@ -111,25 +111,27 @@ take_space_from_page(Relation index, Buffer buf, BlockNumber start, uint32 npage
 }
 
 static BlockNumber *
-root_in_space(RencoderMetaPageData *metadata, uint16 page_id)
+root_in_space(RencoderMetaPageData *metadata, RencoderRoot which)
 {
-	switch (page_id)
+	switch (which)
 	{
-		case RENCODER_PAGE_HINTS:
-			return &metadata->hint_root;
-		case RENCODER_PAGE_CODERS:
+		case RENCODER_ROOT_CODERS:
 			return &metadata->coder_root;
+		case RENCODER_ROOT_STATS:
+			return &metadata->stats_root;
+		case RENCODER_ROOT_SAMPLES:
+			return &metadata->samples_root;
 		default:
-			Assert(page_id == RENCODER_PAGE_FREE);
+			Assert(which == RENCODER_ROOT_FREE);
 			return &metadata->free_root;
 	}
 }
 
 BlockNumber
-rencoder_space_find_root(Relation index, uint16 page_id)
+rencoder_space_find_root(Relation index, RencoderRoot which)
 {
 	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-	BlockNumber root = *root_in_space(RencoderPageGetMeta(BufferGetPage(buf)), page_id);
+	BlockNumber root = *root_in_space(RencoderPageGetMeta(BufferGetPage(buf)), which);
 
 	UnlockReleaseBuffer(buf);
 	return root;
@@ -166,7 +168,7 @@ rencoder_space_alloc(Relation index, BlockNumber from, uint32 least, uint32 most
 {
 	RencoderExtent extent = {InvalidBlockNumber, most};
 	BlockNumber list_page = RENCODER_NO_BLOCK;
-	BlockNumber blkno = rencoder_space_find_root(index, RENCODER_PAGE_FREE);
+	BlockNumber blkno = rencoder_space_find_root(index, RENCODER_ROOT_FREE);
 	Buffer		buf;
 
 	least = Max(Max(least, most / 4), 1);
@@ -205,38 +207,28 @@ rencoder_space_take(Relation index, uint32 npages, bool log)
 }
 
 static void
-set_space_root(Relation index, uint16 page_id, BlockNumber root, bool log)
+set_space_root(Relation index, RencoderRoot which, BlockNumber root, bool log)
 {
 	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	RencoderWal *wal = rencoder_wal_begin(index, log);
 
-	*root_in_space(RencoderPageGetMeta(rencoder_wal_register(wal, buf)), page_id) = root;
+	*root_in_space(RencoderPageGetMeta(rencoder_wal_register(wal, buf)), which) = root;
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(buf);
 }
 
 BlockNumber
-rencoder_space_make_root(Relation index, uint16 page_id, uint32 npages, bool log)
+rencoder_space_make_root(Relation index, RencoderRoot which, uint16 page_id, uint32 npages, bool log)
 {
-	BlockNumber root = rencoder_space_find_root(index, page_id);
+	BlockNumber root = rencoder_space_find_root(index, which);
 
 	if (root != RENCODER_NO_BLOCK)
 		return root;
 	root = rencoder_space_take(index, npages, log).start;
 	for (uint32 i = 0; i < npages; i++)
 		rencoder_wal_write_fresh(index, root + i, page_id, NULL, log);
-	set_space_root(index, page_id, root, log);
+	set_space_root(index, which, root, log);
 	return root;
-}
-
-void
-rencoder_space_ensure_root(Relation index, uint16 page_id, uint32 npages)
-{
-	if (rencoder_space_find_root(index, page_id) != RENCODER_NO_BLOCK)
-		return;
-	rencoder_meta_lock_maintainer(index);
-	(void) rencoder_space_make_root(index, page_id, npages, true);
-	(void) rencoder_meta_unlock_maintainer(index);
 }
 
 void
@@ -249,7 +241,7 @@ rencoder_space_secure(Relation index, RencoderExtent extent)
 Buffer
 rencoder_space_prepare_release(Relation index, uint32 n)
 {
-	BlockNumber root = rencoder_space_find_root(index, RENCODER_PAGE_FREE);
+	BlockNumber root = rencoder_space_find_root(index, RENCODER_ROOT_FREE);
 	BlockNumber blkno;
 	Buffer		buf;
 	Buffer		metabuf;
@@ -331,7 +323,7 @@ add_free_space(FreeSpace *space, RencoderExtent extent)
 static void
 read_free_space(Relation index, FreeSpace *space, bool own)
 {
-	BlockNumber blkno = rencoder_space_find_root(index, RENCODER_PAGE_FREE);
+	BlockNumber blkno = rencoder_space_find_root(index, RENCODER_ROOT_FREE);
 
 	memset(space, 0, sizeof(*space));
 	while (blkno != RENCODER_NO_BLOCK)
@@ -452,7 +444,7 @@ rencoder_space_truncate(Relation index, BlockNumber end)
 	read_united_space(index, &space);
 	while (space.n > 0 && space.extent[space.n - 1].start >= end)
 		space.n--;
-	set_space_root(index, RENCODER_PAGE_FREE, RENCODER_NO_BLOCK, true);
-	set_space_root(index, RENCODER_PAGE_FREE, write_free_list(index, space.extent, space.n), true);
+	set_space_root(index, RENCODER_ROOT_FREE, RENCODER_NO_BLOCK, true);
+	set_space_root(index, RENCODER_ROOT_FREE, write_free_list(index, space.extent, space.n), true);
 	RelationTruncate(index, end);
 }

@@ -38,20 +38,24 @@ extern RencoderExtent rencoder_space_alloc(Relation index, BlockNumber from, uin
 /* So many, or, where nothing is logged (a build), from the end of the file. */
 extern RencoderExtent rencoder_space_take(Relation index, uint32 npages, bool log);
 
-/*
- * The first page of a type that the metapage names, or RENCODER_NO_BLOCK.  Locks: metapage share,
- * released.
- */
-extern BlockNumber rencoder_space_find_root(Relation index, uint16 page_id);
+/* Pages that the metapage names. */
+typedef enum RencoderRoot
+{
+	RENCODER_ROOT_CODERS,
+	RENCODER_ROOT_FREE,
+	RENCODER_ROOT_STATS,
+	RENCODER_ROOT_SAMPLES
+}			RencoderRoot;
+
+/* The first of these pages, or RENCODER_NO_BLOCK.  Locks: metapage share, released. */
+extern BlockNumber rencoder_space_find_root(Relation index, RencoderRoot which);
 
 /*
  * The same; "npages" empty pages of the type are made if there are none.  WAL: each page whole,
  * then the metapage; nothing unless "log".
  */
-extern BlockNumber rencoder_space_make_root(Relation index, uint16 page_id, uint32 npages, bool log);
-
-/* Makes them, if there are none, of an index in use: takes the maintainer lock. */
-extern void rencoder_space_ensure_root(Relation index, uint16 page_id, uint32 npages);
+extern BlockNumber rencoder_space_make_root(Relation index, RencoderRoot which, uint16 page_id,
+											uint32 npages, bool log);
 
 /*
  * Makes sure that an allocated extent lies within the file on standbys and

@@ -12,8 +12,7 @@
 static uint32
 check_of_stats(const RencoderStats *stats)
 {
-	return rencoder_checksum(stats, offsetof(RencoderStats, check)) ^
-		(uint32) stats->wal ^ (uint32) (stats->wal >> 32);
+	return rencoder_checksum(stats, offsetof(RencoderStats, check));
 }
 
 /* What a page says; zeros if that is not valid. */
@@ -36,7 +35,7 @@ put_stats(Page page, const RencoderStats *stats)
 bool
 rencoder_stats_read(Relation index, RencoderStats *stats)
 {
-	Buffer		buf = rencoder_hints_lock(index, rencoder_hints_root(index), BUFFER_LOCK_SHARE, NULL);
+	Buffer		buf = rencoder_hints_lock(index, rencoder_space_find_root(index, RENCODER_ROOT_STATS), BUFFER_LOCK_SHARE, NULL);
 
 	if (!BufferIsValid(buf))
 		return false;
@@ -78,7 +77,7 @@ add_wal_work(void *arg)
 	const WalWork *work = (const WalWork *) arg;
 	RencoderStats stats = {.wal = work->bytes};
 
-	(void) rencoder_stats_add(work->index, rencoder_hints_root(work->index), &stats, true);
+	(void) rencoder_stats_add(work->index, rencoder_space_find_root(work->index, RENCODER_ROOT_STATS), &stats, true);
 }
 
 void
@@ -97,7 +96,7 @@ rencoder_stats_unlock_maintainer(Relation index)
 void
 rencoder_stats_reset(Relation index)
 {
-	Buffer		buf = rencoder_hints_pin(index, rencoder_hints_root(index));
+	Buffer		buf = rencoder_hints_pin(index, rencoder_space_find_root(index, RENCODER_ROOT_STATS));
 	RencoderStats none = {.since = GetCurrentTimestamp()};
 	RencoderWal *wal;
 	Page		image;

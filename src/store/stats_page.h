@@ -4,10 +4,10 @@
  *
  * The first of the pages of hints:
  *
- *		 0          40      48      52  56
- *		 | count[5] | since | check | 0 | wal |
+ *		 0          40      48    56      60
+ *		 | count[5] | since | wal | check | 0 |
  *
- * Pages of before there was "wal" have 0 there, and the same check value.  Counts are added as hints
+ * Counts are added as hints
  * (hint_pages.h): not logged, so a crash or a standby has older ones.  A torn page has a wrong check value
  * and begins anew.
  */
@@ -33,9 +33,9 @@ typedef struct RencoderStats
 {
 	int64		count[RENCODER_STATS_COUNTS];
 	TimestampTz since;			/* 0: nothing was counted yet */
-	uint32		check;			/* on the page: of all else */
-	uint32		unused;			/* zero */
 	int64		wal;			/* bytes that maintainers have written */
+	uint32		check;			/* on the page: CRC-32C of all before */
+	uint32		unused;			/* zero */
 } RencoderStats;
 
 StaticAssertDecl(sizeof(RencoderStats) == 64, "RencoderStats is on disk");
@@ -46,7 +46,7 @@ StaticAssertDecl(sizeof(RencoderStats) == 64, "RencoderStats is on disk");
 extern bool rencoder_stats_read(Relation index, RencoderStats *stats);
 
 /*
- * Adds counts as a hint to the page, which rencoder_hints_root() has named; false if somebody
+ * Adds counts as a hint to the page, which the metapage has named; false if somebody
  * had it, who is waited for only if "wait".  With no page, or on a standby, they are forgotten.
  * WAL: as query samples of scans.
  */

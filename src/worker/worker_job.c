@@ -106,7 +106,7 @@ look_at_scans(RencoderJob *job, Relation index, BlockNumber nblocks)
 
 	if (!rencoder_stats_read(index, &stats))
 	{
-		rencoder_hints_make_pages(index, nblocks);
+		rencoder_hints_make_pages(index, nblocks, true);
 		return;
 	}
 	scans = job->counted ? stats.count[RENCODER_STATS_SCANS] - job->scans :
