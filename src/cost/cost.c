@@ -165,7 +165,8 @@ is_narrower_beside(const RencoderCostPath *p)
 	{
 		const IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
 
-		if (other->relam == p->index->relam && other->indpred == NIL && n < other->nkeycolumns &&
+		if (other->relam == p->index->relam && other->indpred == NIL && other->indexprs == NIL &&
+			n < other->nkeycolumns &&
 			memcmp(other->indexkeys, p->index->indexkeys, n * sizeof(int)) == 0 &&
 			bms_is_member(other->indexkeys[n] - FirstLowInvalidHeapAttributeNumber, asked))
 			return true;
