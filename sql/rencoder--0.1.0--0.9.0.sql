@@ -58,8 +58,8 @@ BEGIN ATOMIC
 		FROM keys AS k
 	)
 	SELECT CASE WHEN s.pages < 8 THEN 0 ELSE ceil(s.bits / 8 / 8150) + 1 + floor(s.bits / 8 / 8150 / 428) END
-			-- It is trained on 512 pages.
-			+ least(coder, ceil(1 + least(s.keys, 512 * s.page_rows) / 500)),
+			-- It is trained on 512 pages, with the rows of them that the index has.
+			+ least(coder, ceil(1 + least(s.keys, 512 * s.page_rows * s.n / s.rows) / 500)),
 		least(1 - exp(-least(s.value_rows / s.pages, 99)),
 			(s.value_rows / s.page_rows + s.spread_pages + 1) / s.pages)
 	FROM sized AS s;
