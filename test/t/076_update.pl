@@ -23,7 +23,8 @@ sub queries
 				"SELECT id FROM t WHERE tenant = $i % 50 AND code > 'c5'",
 				"SELECT id FROM t WHERE few = $i % 30 AND v > 0",
 				"SELECT id FROM t WHERE s LIKE left(md5('$i'), 3) || '%'",
-				"SELECT array_agg(q) FROM (SELECT code FROM t WHERE tenant = $i % 50 ORDER BY code) q"
+				"SELECT array_agg(q) FROM
+					(SELECT code FROM t WHERE tenant = $i % 50 ORDER BY code) q"
 			) } 1 .. 20 ];
 }
 
@@ -126,10 +127,12 @@ is($node->safe_psql('postgres', "SELECT DISTINCT version FROM pg_class,
 like($err, qr/NOTICE:  version "\Q$new\E" of extension "rencoder" is already installed$/m,
 	'a second update says that there is nothing to do');
 (undef, undef, $err) = $node->psql('postgres', "ALTER EXTENSION rencoder UPDATE TO '0.1.0'");
-like($err, qr/has no update path from version "\Q$new\E" to version "0.1.0"/, 'there is no way back');
+like($err, qr/has no update path from version "\Q$new\E" to version "0.1.0"/,
+	'there is no way back');
 
 my $dump = $node->basedir . '/dump';
-$node->command_ok([ 'pg_dump', '-h', $node->host, '-p', $node->port, '-Fc', '-f', $dump, 'postgres' ],
+$node->command_ok(
+	[ 'pg_dump', '-h', $node->host, '-p', $node->port, '-Fc', '-f', $dump, 'postgres' ],
 	'dump of the updated database');
 $node->safe_psql('postgres', 'CREATE DATABASE copied');
 $node->command_ok([ 'pg_restore', '-h', $node->host, '-p', $node->port, '-d', 'copied', $dump ],
