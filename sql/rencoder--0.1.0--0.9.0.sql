@@ -64,3 +64,67 @@ BEGIN ATOMIC
 			(s.value_rows / s.page_rows + s.spread_pages + 1) / s.pages)
 	FROM sized AS s;
 END;
+
+-- Descriptions name what they count.
+
+COMMENT ON ACCESS METHOD rencoder IS
+	'small index of sorted runs or range filters, for large tables that mostly grow';
+COMMENT ON FUNCTION rencoder_enum_intervals(anyenum, int2, internal) IS
+	'rencoder support: intervals of keys for <, <=, >= and >';
+COMMENT ON FUNCTION rencoder_inet_intervals(inet, int2, internal) IS
+	'rencoder support: intervals of keys for a subnet operator';
+COMMENT ON FUNCTION rencoder_exact_bound("any", internal) IS
+	'rencoder support: bounds for a type with exact keys';
+COMMENT ON FUNCTION rencoder_text_intervals(text, int2, internal) IS
+	'rencoder support: intervals of keys for a pattern operator';
+COMMENT ON FUNCTION rencoder_bpchar_intervals(bpchar, int2, internal) IS
+	'rencoder support: intervals of keys for a pattern operator';
+COMMENT ON FUNCTION rencoder_bpchar_pattern_intervals(text, int2, internal) IS
+	'rencoder support: intervals of keys for LIKE on char(n)';
+COMMENT ON FUNCTION rencoder_bytea_intervals(bytea, int2, internal) IS
+	'rencoder support: intervals of keys for LIKE on bytea';
+COMMENT ON FUNCTION rencoder_point_intervals(point, int2, internal) IS
+	'rencoder support: interval of keys for ~=';
+COMMENT ON FUNCTION rencoder_maintain_index(regclass) IS
+	'maintains an index as VACUUM does; returns how many pages of the table were not indexed before (owner)';
+COMMENT ON FUNCTION rencoder_compact(regclass, bigint, bigint) IS
+	'makes one sorted run of all rows, or of the rows on some pages of the table; returns the number of table pages read (owner)';
+COMMENT ON FUNCTION rencoder_index_check(regclass, boolean) IS
+	'verifies an index and raises an error on the first fault; with heapallindexed, also looks up every visible row of the table (owner)';
+COMMENT ON FUNCTION rencoder_runs(regclass) IS
+	'the sorted runs of an index, one row for each run and column (owner, readers of the table; pg_stat_scan_tables without keys)';
+COMMENT ON FUNCTION rencoder_candidates(regclass, anycompatible, anycompatible) IS
+	'pages that a scan for "first column BETWEEN lo AND hi" would visit; points: "<@ box(lo, hi)" (owner, readers of the table)';
+COMMENT ON FUNCTION rencoder_estimate_count(regclass, anycompatible, anycompatible) IS
+	'estimated number of rows with "first column BETWEEN lo AND hi"; points: "<@ box(lo, hi)" (owner, readers of the table)';
+COMMENT ON FUNCTION rencoder_index_stats(regclass, boolean) IS
+	'pages that scans of an index have read and skipped, and bytes of WAL that maintenance has written (owner, readers of the table, pg_stat_scan_tables)';
+COMMENT ON FUNCTION rencoder_index_stats_reset(regclass) IS
+	'counts the scans and the maintenance WAL of an index from zero again, or begins to count them (owner)';
+COMMENT ON FUNCTION rencoder_run_bits(double precision, double precision, double precision[],
+	double precision, double precision, double precision, double precision) IS
+	'bits that a sorted run of n keys takes, from the statistics of a column';
+COMMENT ON FUNCTION rencoder_look_at(regclass, regclass, int2[]) IS
+	'size of an index or a table; for each column, the share of rows equal to the row before, and of rows out of order (readers of the columns)';
+COMMENT ON FUNCTION rencoder_column_size(double precision, double precision, double precision,
+	double precision, double precision, double precision, real[], double precision, double precision,
+	double precision) IS
+	'pages that a column takes in an index, from the statistics of the column';
+COMMENT ON FUNCTION rencoder_statistics() IS
+	'statistics of columns and of index expressions (readers of the columns)';
+COMMENT ON FUNCTION rencoder_types() IS
+	'types that have a default rencoder operator class';
+COMMENT ON FUNCTION rencoder_fixed_pages(double precision) IS
+	'pages of an index besides the pages of its columns, by the pages of the table';
+COMMENT ON FUNCTION rencoder_estimate(regclass, name[]) IS
+	'estimated bytes of an index on these columns, from their statistics; null without statistics (readers of the columns)';
+COMMENT ON FUNCTION rencoder_sorting_queries() IS
+	'statements in pg_stat_statements that ask for rows in order and that the caller may see';
+COMMENT ON FUNCTION rencoder_advise(regnamespace) IS
+	'advice for each index of the database, or of a schema: can rencoder replace the index, why, bytes saved, statements to run (indexes of tables that the caller may read)';
+COMMENT ON VIEW rencoder_stat_indexes IS
+	'size, pages read and skipped by scans, and maintenance WAL of each rencoder index that the reader may inspect';
+COMMENT ON FUNCTION rencoder_maintainable(regclass, boolean) IS
+	'false, with a warning, for a relation that rencoder_maintain() skips: neither a table nor an index, or an index of another owner';
+COMMENT ON FUNCTION rencoder_maintain(regclass) IS
+	'maintains an index, or all indexes of a table and its partitions, as VACUUM does; says how many pages of the table were not indexed before (indexes that the caller owns)';

@@ -14,7 +14,7 @@ COMMENT ON FUNCTION rencoder_handler(internal) IS
 
 CREATE ACCESS METHOD rencoder TYPE INDEX HANDLER rencoder_handler;
 COMMENT ON ACCESS METHOD rencoder IS
-	'small index of sorted runs or range filters, for large tables that mostly grow';
+	'sorted runs and range filters, for columns not correlated with the order of the table';
 
 -- Support functions of operator classes
 --
@@ -154,7 +154,7 @@ RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_enum_intervals(anyenum, int2, internal) IS
-	'rencoder support: intervals of keys for <, <=, >= and >';
+	'rencoder support: keys that an operator of order asks for';
 
 CREATE FUNCTION rencoder_float4_key(float4)
 RETURNS int8
@@ -210,14 +210,14 @@ RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_inet_intervals(inet, int2, internal) IS
-	'rencoder support: intervals of keys for a subnet operator';
+	'rencoder support: keys that a subnet operator asks for';
 
 CREATE FUNCTION rencoder_exact_bound("any", internal)
 RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_exact_bound("any", internal) IS
-	'rencoder support: bounds for a type with exact keys';
+	'rencoder support: bounds of a type whose keys are exact';
 
 CREATE FUNCTION rencoder_date_bound("any", internal)
 RETURNS void
@@ -862,28 +862,28 @@ RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_text_intervals(text, int2, internal) IS
-	'rencoder support: intervals of keys for a pattern operator';
+	'rencoder support: keys that a pattern operator asks for';
 
 CREATE FUNCTION rencoder_bpchar_intervals(bpchar, int2, internal)
 RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_bpchar_intervals(bpchar, int2, internal) IS
-	'rencoder support: intervals of keys for a pattern operator';
+	'rencoder support: keys that a pattern operator asks for';
 
 CREATE FUNCTION rencoder_bpchar_pattern_intervals(text, int2, internal)
 RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_bpchar_pattern_intervals(text, int2, internal) IS
-	'rencoder support: intervals of keys for LIKE on char(n)';
+	'rencoder support: keys that LIKE asks for in char(n)';
 
 CREATE FUNCTION rencoder_bytea_intervals(bytea, int2, internal)
 RETURNS void
 AS 'MODULE_PATHNAME', 'rencoder_text_intervals'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_bytea_intervals(bytea, int2, internal) IS
-	'rencoder support: intervals of keys for LIKE on bytea';
+	'rencoder support: keys that LIKE asks for in bytea';
 
 CREATE OPERATOR FAMILY text_ops USING rencoder;
 COMMENT ON OPERATOR FAMILY text_ops USING rencoder IS
@@ -1000,7 +1000,7 @@ RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_point_intervals(point, int2, internal) IS
-	'rencoder support: interval of keys for ~=';
+	'rencoder support: keys that ~= asks for';
 
 CREATE FUNCTION rencoder_point_box_intervals(box, int2, internal)
 RETURNS void
@@ -1051,7 +1051,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_maintain_index(regclass) IS
-	'maintains an index as VACUUM does; returns how many pages of the table were not indexed before (owner)';
+	'does what VACUUM does for an index; returns how many pages of the table were not indexed (owner)';
 
 CREATE FUNCTION rencoder_compact(
 	index regclass,
@@ -1061,7 +1061,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'rencoder_sql_compact'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_compact(regclass, bigint, bigint) IS
-	'makes one sorted run of all rows, or of the rows on some pages of the table; returns the number of table pages read (owner)';
+	'makes one sorted run of all rows, or of those on some pages of the table; returns the number of table pages read (owner)';
 
 CREATE FUNCTION rencoder_add_query_sample(
 	index regclass,
@@ -1092,7 +1092,7 @@ RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_index_check(regclass, boolean) IS
-	'verifies an index and raises an error on the first fault; with heapallindexed, also looks up every visible row of the table (owner)';
+	'raises an error on the first fault of the index; with heapallindexed also if it does not cover a row of the table (owner)';
 
 CREATE FUNCTION rencoder_metapage(
 	index regclass,
@@ -1142,7 +1142,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_runs(regclass) IS
-	'the sorted runs of an index, one row for each run and column (owner, readers of the table; pg_stat_scan_tables without keys)';
+	'the sorted runs of an index, a row for each column (owner, readers of the table; pg_stat_scan_tables without keys)';
 
 CREATE FUNCTION rencoder_candidates(
 	index regclass,
@@ -1156,7 +1156,7 @@ RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_candidates(regclass, anycompatible, anycompatible) IS
-	'pages that a scan for "first column BETWEEN lo AND hi" would visit; points: "<@ box(lo, hi)" (owner, readers of the table)';
+	'what a scan for "first column BETWEEN lo AND hi" would visit, of points for "<@ box(lo, hi)" (owner, readers of the table)';
 
 CREATE FUNCTION rencoder_estimate_count(
 	index regclass,
@@ -1166,7 +1166,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_estimate_count(regclass, anycompatible, anycompatible) IS
-	'estimated number of rows with "first column BETWEEN lo AND hi"; points: "<@ box(lo, hi)" (owner, readers of the table)';
+	'about how many rows "first column BETWEEN lo AND hi" has, of points "<@ box(lo, hi)" (owner, readers of the table)';
 
 CREATE FUNCTION rencoder_index_stats(
 	index regclass,
@@ -1187,14 +1187,14 @@ RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_index_stats(regclass, boolean) IS
-	'pages that scans of an index have read and skipped, and bytes of WAL that maintenance has written (owner, readers of the table, pg_stat_scan_tables)';
+	'what scans of an index have read and skipped, and bytes of WAL of its maintenance (owner, readers of the table, pg_stat_scan_tables)';
 
 CREATE FUNCTION rencoder_index_stats_reset(index regclass)
 RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_index_stats_reset(regclass) IS
-	'counts the scans and the maintenance WAL of an index from zero again, or begins to count them (owner)';
+	'begins to count the scans of an index and the WAL of its maintenance, or begins anew (owner)';
 
 -- A whole database
 
@@ -1262,7 +1262,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION rencoder_run_bits(double precision, double precision, double precision[],
 	double precision, double precision, double precision, double precision) IS
-	'bits that a sorted run of n keys takes, from the statistics of a column';
+	'bits of a sorted run of so many keys, from what ANALYZE says of a column';
 
 CREATE FUNCTION rencoder_look_at(
 	"table" regclass,
@@ -1276,7 +1276,7 @@ RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_look_at(regclass, regclass, int2[]) IS
-	'size of an index or a table; for each column, the share of rows equal to the row before, and of rows out of order (readers of the columns)';
+	'size of an index, or of a table, and the shares of rows that repeat the row before, and that are out of order, of columns (readers of the columns)';
 
 -- Pages of an index that a column takes, from what ANALYZE says of it, "rows" being those of the table
 -- or, of an expression, of the index.  "index_rows": of a partial index, else null.  "share" of the
@@ -1344,7 +1344,7 @@ END;
 COMMENT ON FUNCTION rencoder_column_size(double precision, double precision, double precision,
 	double precision, double precision, double precision, real[], double precision, double precision,
 	double precision) IS
-	'pages that a column takes in an index, from the statistics of the column';
+	'what a column takes of an index, from what ANALYZE says of it';
 
 -- What ANALYZE says of columns, and of expressions of indexes, as far as the caller may see it.
 CREATE FUNCTION rencoder_statistics(
@@ -1365,7 +1365,7 @@ BEGIN ATOMIC
 	WHERE NOT s.inherited;
 END;
 COMMENT ON FUNCTION rencoder_statistics() IS
-	'statistics of columns and of index expressions (readers of the columns)';
+	'what ANALYZE says of columns and of expressions of indexes (readers of the columns)';
 
 -- Types that rencoder indexes by default, pages that a coder of their values takes at most, and whether
 -- the class has =.
@@ -1381,7 +1381,7 @@ BEGIN ATOMIC
 	WHERE m.amname = 'rencoder' AND o.opcdefault;
 END;
 COMMENT ON FUNCTION rencoder_types() IS
-	'types that have a default rencoder operator class';
+	'types with a default operator class';
 
 -- Pages beside those of columns: metapage, description of the run (small tables have none), counts.
 CREATE FUNCTION rencoder_fixed_pages(pages double precision)
@@ -1389,7 +1389,7 @@ RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 + CASE WHEN pages >= 1024 THEN 2 WHEN pages >= 8 THEN 1 ELSE 0 END;
 COMMENT ON FUNCTION rencoder_fixed_pages(double precision) IS
-	'pages of an index besides the pages of its columns, by the pages of the table';
+	'pages of an index of a table of so many pages, beside those of its columns';
 
 CREATE FUNCTION rencoder_estimate("table" regclass, VARIADIC columns name[])
 RETURNS bigint
@@ -1426,7 +1426,7 @@ BEGIN ATOMIC
 			WHERE r.coder IS NOT NULL AND t.relation = c.oid AND t.attname = a.attname) AS e;
 END;
 COMMENT ON FUNCTION rencoder_estimate(regclass, name[]) IS
-	'estimated bytes of an index on these columns, from their statistics; null without statistics (readers of the columns)';
+	'bytes that an index on these columns would have, from what ANALYZE says of them; null if it has said nothing (readers of the columns)';
 
 -- Best effort: whatever is wrong with pg_stat_statements, there are just no queries.
 CREATE FUNCTION rencoder_sorting_queries()
@@ -1450,7 +1450,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN;
 END $$;
 COMMENT ON FUNCTION rencoder_sorting_queries() IS
-	'statements in pg_stat_statements that ask for rows in order and that the caller may see';
+	'statements of pg_stat_statements that want rows in order, as far as the caller may see them';
 
 -- The names are resolved here, once, whatever the caller's search_path is.
 CREATE FUNCTION rencoder_advise(
@@ -1797,7 +1797,7 @@ BEGIN ATOMIC
 	ORDER BY r.place, r.saves DESC, r.size DESC NULLS LAST, r.relname, r.index;
 END;
 COMMENT ON FUNCTION rencoder_advise(regnamespace) IS
-	'advice for each index of the database, or of a schema: can rencoder replace the index, why, bytes saved, statements to run (indexes of tables that the caller may read)';
+	'for each index of the database, or of a schema: may rencoder take its place, why, what it saves, and how (indexes of tables that the caller may read)';
 
 CREATE VIEW rencoder_stat_indexes AS
 SELECT i.relid, i.indexrelid, i.schemaname, i.relname, i.indexrelname,
@@ -1820,7 +1820,7 @@ FROM (SELECT t.oid AS relid, c.oid AS indexrelid, n.nspname AS schemaname, t.rel
 	LATERAL rencoder_index_stats(i.indexrelid::regclass, false) AS s;
 GRANT SELECT ON rencoder_stat_indexes TO PUBLIC;
 COMMENT ON VIEW rencoder_stat_indexes IS
-	'size, pages read and skipped by scans, and maintenance WAL of each rencoder index that the reader may inspect';
+	'each rencoder index that the reader may inspect: its size, what scans have read and skipped, and WAL of maintenance';
 
 CREATE FUNCTION rencoder_maintainable(relation regclass, is_index boolean)
 RETURNS boolean
@@ -1844,7 +1844,7 @@ BEGIN
 	RETURN true;
 END $$;
 COMMENT ON FUNCTION rencoder_maintainable(regclass, boolean) IS
-	'false, with a warning, for a relation that rencoder_maintain() skips: neither a table nor an index, or an index of another owner';
+	'is it a table, or an index that the caller owns? If not, rencoder_maintain() skips it, and this warns';
 
 CREATE FUNCTION rencoder_maintain(
 	relation regclass,
@@ -1873,4 +1873,4 @@ BEGIN ATOMIC
 	WHERE rencoder_maintainable(i.index, true);
 END;
 COMMENT ON FUNCTION rencoder_maintain(regclass) IS
-	'maintains an index, or all indexes of a table and its partitions, as VACUUM does; says how many pages of the table were not indexed before (indexes that the caller owns)';
+	'does what VACUUM does for an index, or for all of a table and of its partitions; says how many pages of the table were not indexed (indexes that the caller owns)';
