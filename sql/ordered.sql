@@ -318,9 +318,12 @@ SELECT scan_direction('EXECUTE any_order') FROM generate_series(1, 3);
 SELECT scan_direction('SELECT * FROM o ORDER BY a DESC LIMIT 1'),
 	scan_direction('SELECT * FROM o WHERE a BETWEEN 1 AND 1000 LIMIT 1');
 
--- Rows are fetched twice only where somebody wants their order.
+-- Rows are fetched twice only where somebody wants their order, and always by servers with
+-- assertions from 16 on, which want a plan to have a direction.
 SELECT buffers('SELECT * FROM o WHERE a BETWEEN 1 AND 20000000') + 15
-	< buffers('SELECT * FROM o WHERE a BETWEEN 1 AND 20000000 ORDER BY a') AS fewer;
+	< buffers('SELECT * FROM o WHERE a BETWEEN 1 AND 20000000 ORDER BY a')
+	IS DISTINCT FROM (current_setting('debug_assertions')::boolean
+		AND current_setting('server_version_num')::int >= 160000) AS fewer;
 
 -- A cursor's rows do not change, nor come twice, whatever becomes of the index meanwhile.
 BEGIN ISOLATION LEVEL REPEATABLE READ;

@@ -1,6 +1,6 @@
 /*
  * compat.h
- *		Every difference between the supported PostgreSQL versions (15 .. 19).
+ *		Every difference between the supported PostgreSQL versions (15 .. 20devel).
  *
  * The only file that looks at PG_VERSION_NUM.
  */
@@ -192,7 +192,10 @@ typedef IndexAmRoutine *RencoderRoutine;
 #define rencoder_register_tranche(tranche, name) LWLockRegisterTranche((tranche), (name))
 #endif
 
-/* 19: flags say more of a scan. */
+/*
+ * 19: flags say more of a scan.  With amgetbatch, which is proposed for 20, table_fetch_tid() comes
+ * instead of table_index_fetch_*() (scan/README.md).
+ */
 #if PG_VERSION_NUM >= 190000
 #define rencoder_beginscan_tidrange(rel, snapshot, first, last) \
 	table_beginscan_tidrange((rel), (snapshot), (first), (last), SO_NONE)
@@ -286,6 +289,15 @@ rencoder_set_relation_hook(void) \
 	next_relation_hook = get_relation_info_hook; \
 	get_relation_info_hook = call_relation_hook; \
 }
+#endif
+
+/* 16: servers with assertions want a plain scan to have a direction, even if nobody wants its order. */
+#if PG_VERSION_NUM >= 160000
+#include "utils/guc.h"
+#define rencoder_direction_may_be_open() \
+	(strcmp(GetConfigOption("debug_assertions", false, false), "off") == 0)
+#else
+#define rencoder_direction_may_be_open() true
 #endif
 
 /* 16: summarizing index AMs. */

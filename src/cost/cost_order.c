@@ -58,12 +58,14 @@ offer_order(RelOptInfo *rel)
 RENCODER_RELATION_HOOK(offer_order)
 
 static set_rel_pathlist_hook_type next_paths_hook = NULL;
+static bool open_direction;		/* may a path have none? */
 
 /*
  * A path whose order nobody wants has no pathkeys, which a plan does not tell: it gets no direction
- * instead, and scan_recheck.c tells the scan.  And plain scans of partitions, by which a table is read
- * alone, are no business for workers: as no worker takes part of one, the planner would give whole ones
- * to each, for some milliseconds that it takes to start them.
+ * instead, and scan_recheck.c tells the scan.  Where that may not be, all plain scans are in order, which
+ * costs time only.  And plain scans of partitions, by which a table is read alone, are no business for
+ * workers: as no worker takes part of one, the planner would give whole ones to each, for some
+ * milliseconds that it takes to start them.
  */
 static void
 mark_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
@@ -81,7 +83,7 @@ mark_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 		if (!IsA(path, IndexPath) ||
 			(void *) path->indexinfo->amcostestimate != (void *) rencodercostestimate)
 			continue;
-		if (path->path.pathkeys == NIL)
+		if (path->path.pathkeys == NIL && path->path.pathtype == T_IndexScan && open_direction)
 			path->indexscandir = NoMovementScanDirection;
 		path->path.parallel_safe &= !part;
 	}
@@ -90,6 +92,7 @@ mark_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 void
 rencoder_cost_order_init(void)
 {
+	open_direction = rencoder_direction_may_be_open();
 	rencoder_set_relation_hook();
 	next_paths_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = mark_paths;
