@@ -1,6 +1,6 @@
 /*
  * cost_order.c
- *		Telling the planner which indexes have an order.
+ *		Telling the planner which indexes have an order, and which are not to be used.
  *
  * The access method says of itself that it has none (amcanorder): then what PostgreSQL does with
  * operators of families that have order is as if this access method were not there, and whoever sets
@@ -38,19 +38,24 @@ offer_index_order(IndexOptInfo *info)
 	index_close(index, NoLock);
 }
 
-/* The planner holds a lock on each index of the table. */
+/*
+ * The planner holds a lock on each index of the table.  One that is not to be scanned keeps its statistics,
+ * and has no path: from 18 on one that costs too much would still be better than one that is disabled.
+ */
 static void
 offer_order(RelOptInfo *rel)
 {
 	ListCell   *lc;
 
-	if (!rencoder_enable_scan || !rencoder_enable_ordered_scan)
-		return;
 	foreach(lc, rel->indexlist)
 	{
 		IndexOptInfo *info = lfirst_node(IndexOptInfo, lc);
 
-		if ((void *) info->amcostestimate == (void *) rencodercostestimate && !info->hypothetical)
+		if ((void *) info->amcostestimate != (void *) rencodercostestimate)
+			continue;
+		if (!rencoder_enable_scan)
+			info->amhasgettuple = info->amhasgetbitmap = false;
+		else if (rencoder_enable_ordered_scan && !info->hypothetical)
 			offer_index_order(info);
 	}
 }
