@@ -209,11 +209,11 @@ WHERE "table" = 'ad_new'::regclass;
 DROP TABLE ad_new;
 
 -- An operator class that is none for equality, order and ranges; a type, a collation.
-CREATE TABLE ad_class (ip inet, m jsonb, s text COLLATE ad_nodet) WITH (autovacuum_enabled = off);
-INSERT INTO ad_class SELECT inet '10.0.0.0' + i * 7919 % 60000, format('{"a": %s}', i)::jsonb,
+CREATE TABLE ad_class (k point, m jsonb, s text COLLATE ad_nodet) WITH (autovacuum_enabled = off);
+INSERT INTO ad_class SELECT point(i, i * 7919 % 60000), format('{"a": %s}', i)::jsonb,
 	md5(i::text)
 FROM generate_series(1, 60000) i;
-CREATE INDEX ad_class_ip ON ad_class USING gist (ip inet_ops);
+CREATE INDEX ad_class_k ON ad_class USING spgist (k kd_point_ops);
 CREATE INDEX ad_class_m ON ad_class (m);
 CREATE INDEX ad_class_s ON ad_class (s);
 VACUUM ANALYZE ad_class;

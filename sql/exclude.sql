@@ -137,7 +137,7 @@ SELECT count(*), count(DISTINCT id) FROM d;
 -- Columns that are one key, some of the rows, an expression.
 CREATE TABLE c (tenant int, id int8, code text, gone boolean,
 	EXCLUDE USING rencoder (tenant WITH =, id WITH =) WITH (composite = on),
-	EXCLUDE USING rencoder (lower(code) COLLATE "C" WITH =) WHERE (NOT gone));
+	CONSTRAINT c_lower EXCLUDE USING rencoder (lower(code) COLLATE "C" WITH =) WHERE (NOT gone));
 INSERT INTO c SELECT i % 20, i % 200, 'Code ' || i, false FROM generate_series(1, 4000) i
 ON CONFLICT DO NOTHING;
 SELECT count(*), count(DISTINCT (tenant, id)) FROM c;

@@ -83,7 +83,10 @@ RESET enable_seqscan;
 
 -- An index is not read, and may be damaged, where nothing is asked of it.
 BEGIN;
-\set blocks 'coalesce(pg_stat_get_xact_blocks_fetched(\'pl_x\'::regclass), 0)'
+SELECT format('coalesce(pg_stat_get_xact_%sblocks_fetched(''pl_x''::regclass), 0)',
+	CASE WHEN current_setting('server_version_num')::int >= 200000 THEN 'idx_' ELSE '' END)
+	AS blocks
+\gset
 SELECT :blocks AS before \gset
 SELECT plan_line('SELECT count(*) FROM pl');
 SELECT :blocks - :before AS blocks;

@@ -51,7 +51,7 @@ SELECT * FROM st_counts('t_icu', $$v = 'a'$$, $$v < 'b'$$, $$v LIKE 'a%'$$, $$v 
 CREATE COLLATION st_ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE TABLE t_refused (v text COLLATE st_ignore_case, w varchar(5));
 CREATE INDEX ON t_refused USING rencoder (v);
-CREATE INDEX ON t_refused USING rencoder (w, (lower(v)));
+CREATE INDEX t_refused_lower ON t_refused USING rencoder (w, (lower(v)));
 CREATE INDEX ON t_refused USING rencoder (w COLLATE st_ignore_case);
 CREATE UNLOGGED TABLE t_refused_unlogged (v text COLLATE st_ignore_case);
 CREATE INDEX ON t_refused_unlogged USING rencoder (v);
