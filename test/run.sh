@@ -8,7 +8,7 @@
 #
 # --quick   layers, unit without its longest program, regress and isolation, on
 #           the machine's own version
-# --pg      15, 16, 17, 18, 19, all, own, or default: 15, 17, the machine's own, and of 18
+# --pg      15 to 20, all, own, or default: 15, 17, the machine's own, and of 18
 #           regress and isolation
 # --only    comma-separated: layers static unit sanitized regress isolation tap;
 #           static has layers in it
@@ -51,7 +51,7 @@ parse_options()
 			*) usage_error "unknown option \"$1\"" ;;
 		esac
 	done
-	check_words version "$version" 15 16 17 18 19 all own default
+	check_words version "$version" 15 16 17 18 19 20 all own default
 	check_words stage "$only" layers static unit sanitized regress isolation tap
 }
 

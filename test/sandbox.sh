@@ -16,7 +16,7 @@
 #   log                the end of the server's log
 #   stop               stop the server; clean: also remove everything
 #
-# VERSION is 15, 16, 17, 18 or 19 (default: the machine's own).  What the machine
+# VERSION is 15 to 20 (default: the machine's own).  What the machine
 # does not have runs in a chroot (as root; see test/matrix.sh).
 # Everything is below $RENCODER_SANDBOX (default: a directory of /tmp, one for
 # each user and source tree).  One command at a time: two would build in it.
@@ -160,7 +160,12 @@ main()
 	version=
 	case ${1:-} in
 		--inside) shift; inside "$@"; exit ;;
-		--pg) need_value "$@"; version=$2; check_words version "$version" 15 16 17 18 19; shift 2 ;;
+		--pg)
+			need_value "$@"
+			version=$2
+			check_words version "$version" 15 16 17 18 19 20
+			shift 2
+			;;
 		--help | -h) usage; exit 0 ;;
 	esac
 	command=${1:-}
