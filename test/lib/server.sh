@@ -87,12 +87,12 @@ private_server()
 }
 
 # Builds the copied tree with assertions and installs it into the copy; with
-# other flags, if RENCODER_OPTFLAGS has any (test/sanitize.sh).  No bitcode:
+# other flags, if RENCODER_COPT has any (test/sanitize.sh).  No bitcode:
 # that clang compiles it all is seen in the static stage.
 build_extension()
 {
 	make -s -C "$WORK/src" -j2 PG_CONFIG="$PG_CONFIG" with_llvm=no \
-		OPTFLAGS="${RENCODER_OPTFLAGS:-}" WARNFLAGS="$(warning_flags) $ASSERT_FLAGS" all &&
+		COPT="${RENCODER_COPT:-}" WARNFLAGS="$(warning_flags) $ASSERT_FLAGS" all &&
 		make -s -C "$WORK/src" PG_CONFIG="$PG_CONFIG" with_llvm=no install
 }
 
