@@ -29,12 +29,16 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # its programs use are copied to libs/, for roots that have others.
 prepare_server()
 {
-	local library
+	local library link
 
 	WORK=$1
 	mkdir -p "$WORK/log" "$WORK/libs"
 	copy_tree "${SOURCE:?}" "$WORK/src"
 	private_server "$2"
+	# PostGIS's are links to /etc/alternatives, which another root does not have.
+	find "$WORK/server" -path '*/extension/*' -type l | while read -r link; do
+		cp --remove-destination "$(readlink -f "$link")" "$link"
+	done
 	# No bitcode: the same source once more.
 	build_extension > "$WORK/log/build" 2>&1 ||
 		die "the build failed: $(tail -n 5 "$WORK/log/build")"
@@ -86,7 +90,7 @@ new_cluster()
 }
 
 # Tables and indexes of all kinds: filters, coders, samples, unlogged, partitioned; base runs with
-# deltas, a pending list and pages behind the frontier.
+# deltas, a pending list and pages behind the frontier; rows in order, by a column and by two.
 fill_sql()
 {
 	cat <<-'SQL'
@@ -130,7 +134,27 @@ fill_sql()
 		INSERT INTO r SELECT id, v, s, filler FROM t WHERE id > 6000;
 		SELECT rencoder_maintain_index('r_v');
 		UPDATE r SET v = v + 1, s = s || 'y' WHERE id % 60 = 2;
+		CREATE TABLE o AS SELECT id, few, v, filler FROM t WHERE id <= 6000 ORDER BY id;
+		CREATE INDEX o_v ON o USING rencoder (v) WITH (autosummarize = off);
+		CREATE INDEX o_few_v ON o USING rencoder (few, v)
+			WITH (composite = on, autosummarize = off);
+		UPDATE o SET v = v + 1 WHERE id % 60 = 1;
+		VACUUM ANALYZE o;
+		INSERT INTO o SELECT id, few, v, filler FROM t WHERE id > 6000;
+		SELECT rencoder_maintain_index(i) FROM unnest('{o_v,o_few_v}'::regclass[]) i;
+		UPDATE o SET few = few + 1, v = v + 1 WHERE id % 60 = 2;
 		CHECKPOINT;
+	SQL
+}
+
+# Queries for rows in order, by which index, one a line.
+ordered_queries()
+{
+	cat <<-'SQL'
+		o_v SELECT v FROM o WHERE v > hashint8extended(i, 1) ORDER BY v LIMIT 20
+		o_v SELECT v FROM o ORDER BY v DESC OFFSET i LIMIT 3
+		o_few_v SELECT v FROM o WHERE few = i % 31 ORDER BY v DESC LIMIT 20
+		o_few_v SELECT v FROM o WHERE few IN (i % 31, 3) ORDER BY few, v OFFSET 5 LIMIT 20
 	SQL
 }
 
@@ -139,6 +163,8 @@ answers_sql()
 {
 	cat <<-SQL
 		SET enable_seqscan = $([ "$1" = on ] && echo off || echo on);
+		SET enable_sort = $([ "$1" = on ] && echo off || echo on);
+		SET enable_indexscan = $1;
 		SET enable_bitmapscan = $1;
 		SET max_parallel_workers_per_gather = 0;
 		SELECT i, (SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM t
@@ -160,6 +186,8 @@ answers_sql()
 					AND hashint8extended(i, 1) + 1000000000000000),
 			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM r
 				WHERE s LIKE 'https://www.example.com/' || left(md5(i::text), 4) || '%')
+			$(ordered_queries |
+				sed -E 's/^[a-z_]+ (.*)/, (SELECT string_agg(v::text, $$ $$) FROM (\1) q)/')
 		FROM generate_series(1, 8100, 137) i;
 		SELECT count(*) FROM t WHERE few IS NULL;
 	SQL
@@ -196,6 +224,20 @@ verdict()
 	fi
 }
 
+# Plans of ordered queries that sort, or do not ask their index: sorting VERSION
+sorting()
+{
+	local index query plan
+
+	ordered_queries | while read -r index query; do
+		plan=$(sql "$1" "SET enable_seqscan = off; SET enable_sort = off; EXPLAIN
+			SELECT (SELECT string_agg(v::text, ' ') FROM ($query) q)
+			FROM generate_series(1, 9) i" 2>&1)
+		[[ $plan == *"Index Scan"*" using $index "* && $plan != *Sort* ]] ||
+			echo "$query: $plan"
+	done
+}
+
 # The answers by the index are those of the file "truth", and all indexes are sound:
 # compare LABEL VERSION
 compare()
@@ -206,6 +248,7 @@ compare()
 	bad+=$(sql "$2" "SELECT rencoder_index_check(indexrelid, true) FROM pg_index
 		JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam
 		WHERE amname = 'rencoder' AND relkind = 'i'" 2>&1 | sed '/^$/d' || true)
+	bad+=$(sorting "$2")
 	verdict "$1" "$bad"
 }
 
@@ -215,26 +258,28 @@ taken_over()
 {
 	sql "$1" "SELECT indexrelid::regclass, pg_relation_size(indexrelid),
 			(SELECT count(*) FROM rencoder_query_samples(indexrelid) WHERE source = 'added')
-		FROM pg_index WHERE indexrelid::regclass::text ~ '^(t|r)_' ORDER BY 1;
-		SELECT i, r.* FROM unnest('{t_v,r_v}'::regclass[]) i, rencoder_runs(i) r;
+		FROM pg_index WHERE indexrelid::regclass::text ~ '^(t|r|o)_' ORDER BY 1;
+		SELECT i, r.* FROM unnest('{t_v,r_v,o_v,o_few_v}'::regclass[]) i, rencoder_runs(i) r;
 		SELECT i, frontier, entries_to, catalog_version, runs, pending_pages
-		FROM unnest('{t_v,r_v}'::regclass[]) i, rencoder_metapage(i)"
+		FROM unnest('{t_v,r_v,o_v,o_few_v}'::regclass[]) i, rencoder_metapage(i)"
 }
 
 # Rows, changes and all maintenance in the new cluster: go_on VERSION FIRST
 go_on()
 {
-	local indexes="unnest('{t_v,t_few,t_s,t_p,t_n,r_v}'::regclass[]) i"
+	local indexes="unnest('{t_v,t_few,t_s,t_p,t_n,r_v,o_v,o_few_v}'::regclass[]) i"
 
 	sql "$1" "SELECT fill($2, $2 + 900); UPDATE t SET v = v - 1, few = few + 1 WHERE id % 10 = 5;
 		DELETE FROM u WHERE id % 3 = 1;
 		UPDATE r SET v = v - 1, s = s || 'z' WHERE id % 60 = $1;
 		INSERT INTO parts SELECT id, v FROM t WHERE id >= $2;
+		UPDATE o SET few = few - 1, v = v - 1 WHERE id % 60 = $1;
+		INSERT INTO o SELECT id, few, v, filler FROM t WHERE id >= $2;
 		INSERT INTO r SELECT id, v, s, filler FROM t WHERE id >= $2" > /dev/null
 	sql "$1" "SELECT rencoder_maintain_index(i) FROM $indexes" > /dev/null
 	ask "$1" off > "$base/truth"
 	compare "rows and runs of PostgreSQL $1" "$1"
-	sql "$1" 'VACUUM t, r'
+	sql "$1" 'VACUUM t, r, o'
 	sql "$1" "SELECT rencoder_compact('t_v')" > /dev/null
 	compare 'VACUUM, and new filters of all' "$1"
 }
@@ -302,7 +347,8 @@ one_way()
 		first=$((first + 1000))
 		old=$version
 	done
-	sql "$old" "REINDEX TABLE t; SELECT rencoder_compact('r_v')" > /dev/null
+	sql "$old" "REINDEX TABLE t; REINDEX INDEX o_few_v; SELECT rencoder_compact('r_v'),
+		rencoder_compact('o_v')" > /dev/null
 	compare 'REINDEX and rencoder_compact' "$old"
 }
 
