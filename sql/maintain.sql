@@ -10,7 +10,7 @@ CREATE TABLE ma_2 PARTITION OF ma FOR VALUES FROM (10) TO (20) WITH (autovacuum_
 CREATE TABLE ma_3 PARTITION OF ma FOR VALUES FROM (20) TO (30) PARTITION BY RANGE (k);
 CREATE TABLE ma_3_1 PARTITION OF ma_3 FOR VALUES FROM (20) TO (30)
 	WITH (autovacuum_enabled = off);
-CREATE INDEX ma_v ON ma USING rencoder (v);
+CREATE INDEX ma_v ON ma USING rencoder (v) WITH (autosummarize = off);
 CREATE INDEX ma_2_more ON ma_2 USING rencoder (v, k) WITH (autosummarize = off);
 INSERT INTO ma SELECT i % 30, (i::int8 * 2654435761) % 4294967296, repeat('x', 200)
 FROM generate_series(1, 90000) i;
