@@ -3,22 +3,20 @@
 -- complain if script is sourced in psql, rather than via ALTER EXTENSION
 \echo Use "ALTER EXTENSION rencoder UPDATE TO '0.9.0'" to load this file. \quit
 
--- From PostgreSQL 20 on statistics of indexes have functions of their own; the view is the same in all.
+-- PostgreSQL 20 gives indexes functions of their own for statistics; the view is the same in all versions.
 DO $do$
 DECLARE
-	body text := pg_get_functiondef('rencoder_advise(regnamespace)'::regprocedure);
+	definition text := pg_get_functiondef('rencoder_advise(regnamespace)'::regprocedure);
 	f record;
 BEGIN
 	FOR f IN SELECT * FROM (VALUES ('numscans', 'idx_scan'), ('tuples_returned', 'idx_tup_read'),
-			('tuples_fetched', 'idx_tup_fetch')) AS v (of_index, of_view) LOOP
-		IF strpos(body, format('pg_stat_get_%s(leaves.indexrelid)', f.of_index)) = 0 THEN
-			RAISE 'rencoder_advise() does not call pg_stat_get_%()', f.of_index;
-		END IF;
-		body := replace(body, format('pg_stat_get_%s(leaves.indexrelid)', f.of_index),
+			('tuples_fetched', 'idx_tup_fetch')) AS v (function, col)
+	LOOP
+		definition := replace(definition, format('pg_stat_get_%s(leaves.indexrelid)', f.function),
 			format('coalesce((SELECT s.%s FROM pg_stat_all_indexes AS s '
-				'WHERE s.indexrelid = leaves.indexrelid), 0)', f.of_view));
+				'WHERE s.indexrelid = leaves.indexrelid), 0)', f.col));
 	END LOOP;
-	EXECUTE body;
+	EXECUTE definition;
 END $do$;
 
 -- Indexes of sorted runs have no pages of query samples.
