@@ -37,7 +37,8 @@ SELECT relname, relacl::text ~ '[{,]=r/' AS readable, relacl::text ~ '[{,]=r?[^r
 FROM pg_class c JOIN pg_depend d ON d.objid = c.oid AND d.classid = 'pg_class'::regclass
 	AND d.deptype = 'e' JOIN pg_extension e ON e.oid = d.refobjid AND extname = 'rencoder';
 -- A superuser creates it; whoever may create an index may use it.
-SELECT DISTINCT name, superuser, trusted FROM pg_available_extension_versions WHERE name = 'rencoder';
+SELECT DISTINCT name, superuser, trusted FROM pg_available_extension_versions
+WHERE name = 'rencoder';
 CREATE SCHEMA security_own AUTHORIZATION regress_rencoder_sec_owner;
 SET ROLE regress_rencoder_sec_owner;
 CREATE TABLE security_own.secret (v int8, s text COLLATE "C", n numeric);
