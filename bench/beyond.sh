@@ -87,5 +87,5 @@ main() {
     echo "Total time: $(($(date +%s) - bench_started)) s."
 }
 
-bench_run -p gnuplot fsync=on autovacuum=on maintenance_work_mem=256MB debug_io_direct=data \
+bench_run -p gnuplot autovacuum=on maintenance_work_mem=256MB debug_io_direct=data \
     shared_buffers="$(awk -v m="$MILLIONS" 'BEGIN { printf "%dMB", m * 12 }')" -- "$@"

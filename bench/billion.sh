@@ -54,6 +54,9 @@ build() { # METHOD
     bench_sql <<SQL
 SELECT clock_timestamp() AS started \gset
 CREATE INDEX big_$1 ON big USING $1 (k);
+INSERT INTO told SELECT '$1', v.* FROM (VALUES ('size', pg_relation_size('big_$1'), 'bytes'),
+    ('bits a row', pg_relation_size('big_$1') * 8.0 / $ROWS, 'bits'),
+    ('build', extract(epoch FROM clock_timestamp() - :'started'), 's')) AS v;
 SELECT format('%s: %s, %s bits a row, built in %s s', '$1', pg_size_pretty(pg_relation_size('big_$1')),
     round(pg_relation_size('big_$1') * 8.0 / $ROWS, 1), round(extract(epoch FROM clock_timestamp() - :'started')));
 CHECKPOINT;
@@ -72,7 +75,7 @@ make_cold() {
     "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s -l "$WORK/log/server" start
 }
 
-# Median ms of needles by the one index that is there: ask METHOD COUNT COLD WHAT CONDITION,
+# Median ms of needles by the one index that is there, by the clock and of CPU time: ask METHOD COUNT COLD WHAT CONDITION,
 # which has %s for a number that differs each time.
 ask() {
     local method=$1 count=$2 cold=$3 what=$4 condition=$5 i number
@@ -85,13 +88,17 @@ ask() {
 SET enable_seqscan = off;
 SELECT count(*) FROM pg_index WHERE indrelid = 'big'::regclass;     -- catalogs and libraries are warm
 EXPLAIN SELECT FROM big WHERE k IS NULL;
-SELECT clock_timestamp() AS started \gset
+SELECT clock_timestamp() AS started, bench_cpu() AS spent \gset
 SELECT count(big) AS rows FROM big WHERE ${condition//%s/$number} \gset
-INSERT INTO asked VALUES (extract(epoch FROM clock_timestamp() - :'started') * 1000, :rows);
+INSERT INTO asked VALUES (extract(epoch FROM clock_timestamp() - :'started') * 1000, (bench_cpu() - :spent) / 1000, :rows);
 SQL
     done
-    bench_sql -c "SELECT format('%s, %s, %s: median %s ms, most %s ms, %s rows', '$method', '$cold', '$what',
-        round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric, 2), round(max(ms), 1), round(avg(rows), 1)) FROM asked"
+    bench_sql -c "SELECT format('%s, %s, %s: median %s ms (CPU %s), most %s ms, %s rows', '$method', '$cold', '$what',
+        round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric, 2),
+        round(percentile_cont(0.5) WITHIN GROUP (ORDER BY cpu)::numeric, 2), round(max(ms), 1), round(avg(rows), 1)) FROM asked"
+    bench_sql -q -c "INSERT INTO told SELECT '$method', '$cold, $what' || kind, p[2], 'ms', p[1], p[3], $count
+        FROM (SELECT '' AS kind, percentile_cont('{0.25,0.5,0.75}'::float8[]) WITHIN GROUP (ORDER BY ms) AS p FROM asked
+            UNION ALL SELECT ': CPU', percentile_cont('{0.25,0.5,0.75}'::float8[]) WITHIN GROUP (ORDER BY cpu) FROM asked) AS s"
 }
 
 ask_all() { # METHOD
@@ -110,6 +117,8 @@ insert_rows() { # METHOD
     bench_sql <<SQL
 SELECT clock_timestamp() AS started \gset
 INSERT INTO big SELECT $(key_of "i") FROM generate_series($ROWS::int8 + 1, $ROWS::int8 + $INSERTED) AS i;
+INSERT INTO told VALUES ('$1', 'more rows, one statement',
+    $INSERTED / extract(epoch FROM clock_timestamp() - :'started'), 'rows/s');
 SELECT format('%s: %s more rows at %s a second', '$1', $INSERTED,
     round($INSERTED / extract(epoch FROM clock_timestamp() - :'started')));
 SQL
@@ -119,7 +128,9 @@ main() {
     local bytes=$( ((UUID)) && echo 32.1 || echo 22.5)
     bench_machine
     require_space 60
-    bench_sql -q -c 'CREATE UNLOGGED TABLE asked (ms numeric, rows bigint)'
+    bench_cpu_clock
+    bench_sql -q -c 'CREATE UNLOGGED TABLE asked (ms numeric, cpu float8, rows bigint)' -c 'CREATE TABLE told (method text,
+        what text, value numeric, unit text, least numeric, most numeric, rounds int DEFAULT 1)'
     load
     build rencoder
     ask_all rencoder
@@ -133,7 +144,9 @@ main() {
     else
         echo "btree: $(awk -v n="$ROWS" -v b="$bytes" 'BEGIN {printf "%.1f", n * b / 1e9}') GB, calculated ($bytes bytes a row); there is no room for it"
     fi
+    bench_numbers "SELECT what, method, value, unit, least, most, rounds FROM told
+        UNION ALL SELECT 'size', 'table', pg_relation_size('big'), 'bytes', NULL, NULL, 1"
     echo "Total time: $(($(date +%s) - bench_started)) s."
 }
 
-bench_run jit=off wal_level=minimal max_wal_senders=0 maintenance_work_mem=2GB fsync=on -- "$@"
+bench_run jit=off wal_level=minimal max_wal_senders=0 maintenance_work_mem=2GB -- "$@"

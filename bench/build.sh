@@ -5,7 +5,8 @@
 #   bash bench/build.sh [MILLIONS [SEED [ROUNDS]]]
 #
 # Tables of MILLIONS (default 5) million rows, cached as far as the machine's memory allows: "narrow" with 185
-# and "wide" with 35 rows a page of random int8, and "text", where keys cost most (a fifth of the rows).  Each
+# and "wide" with 35 rows a page of random int8, and "text", where keys cost most (a fifth of the rows).  Then, by btree
+# and by default alone, "ordered", which has int8 in the order of the table, and "hosts", short strings (a fifth).  Each
 # round builds each index once, in turn.  "serial" means max_parallel_maintenance_workers = 0; "parallel" one
 # worker beside the leader.  Times are ratios of medians of the same run, by the clock and by the CPU time of all
 # processes of the build.  Ends with exit code 1 if a limit is exceeded.
@@ -37,8 +38,13 @@ ALTER TABLE wide ALTER filler SET STORAGE plain;
 INSERT INTO wide SELECT hashint8extended(i, $SEED), repeat('x', 188) FROM generate_series(1, $ROWS) AS i;
 CREATE TABLE text (k text COLLATE "C") WITH (parallel_workers = 1);
 INSERT INTO text SELECT 'https://www.example.com/' || md5((i + $SEED)::text) FROM generate_series(1, $ROWS / 5) AS i;
+CREATE TABLE ordered (k int8, n int4);
+INSERT INTO ordered SELECT i, i FROM generate_series(1, $ROWS) AS i;
+CREATE TABLE hosts (k text COLLATE "C");
+INSERT INTO hosts SELECT left(translate(md5((i + $SEED)::text), '0123456789abcdef', 'eeeaaoottinnsrhl'), 8 + (i & 7)::int)
+    || ('{.com,.com,.org,.net,.info}'::text[])[1 + i % 5] FROM generate_series(1, $ROWS / 5) AS i;
 COMMIT;
-VACUUM (FREEZE, ANALYZE) narrow, wide, text;
+VACUUM (FREEZE, ANALYZE) narrow, wide, text, ordered, hosts;
 -- CPU time of the postmaster's children that have ended: of a session and its workers.
 CREATE FUNCTION children_cpu_ms() RETURNS numeric LANGUAGE sql AS \$\$
     SELECT (f[14]::numeric + f[15]::numeric) * 10
@@ -46,7 +52,7 @@ CREATE FUNCTION children_cpu_ms() RETURNS numeric LANGUAGE sql AS \$\$
         '/proc/' || (SELECT split_part(pg_read_file('postmaster.pid'), E'\n', 1)) || '/stat', 0, 2000), '.*\) ', ''), ' ') AS f
 \$\$;
 SELECT format('%s: %s pages, %s rows a page', t, relpages, round(reltuples / relpages))
-FROM unnest('{narrow,wide,text}'::regclass[]) AS t, pg_class WHERE pg_class.oid = t;
+FROM unnest('{narrow,wide,text,ordered,hosts}'::regclass[]) AS t, pg_class WHERE pg_class.oid = t;
 SQL
 }
 
@@ -129,6 +135,23 @@ main() {
         done
         report "$tab"
     done
+    for tab in ordered hosts; do
+        for ((round = 0; round <= ROUNDS; round++)); do
+            for what in btree run; do build_once "$tab" "$what" "$( ((round > 0)) && echo yes || echo warm)"; done
+        done
+        printf '  %-7s run / btree %s (CPU %s)\n' "$tab" "$(ratio "$tab" run btree ms)" "$(ratio "$tab" run btree cpu_ms)"
+    done
+    bench_numbers "WITH r AS (SELECT row_number() OVER (PARTITION BY tab, what) AS round, * FROM results),
+            m AS (SELECT tab, what, percentile_cont(0.5) WITHIN GROUP (ORDER BY cpu_ms) AS cpu, min(cpu_ms) AS least, max(cpu_ms) AS most
+                FROM r GROUP BY tab, what)
+        SELECT replace(tab, 'text', 'urls'), CASE what WHEN 'run' THEN 'rencoder' WHEN 'run_par' THEN 'rencoder, two processes'
+            WHEN 'btree_par' THEN 'btree, two processes' ELSE what END || ', CPU', cpu, 'ms', least, most, $ROUNDS FROM m
+        UNION ALL SELECT replace(tab, 'text', 'urls'), CASE a.what WHEN 'run' THEN 'rencoder' ELSE 'filter' END || ', CPU, times the btree''s',
+            a.cpu / b.cpu, 'times', (SELECT min(x.cpu_ms / y.cpu_ms) FROM r x JOIN r y USING (tab, round)
+                WHERE (x.tab, x.what, y.what) = (tab, a.what, 'btree')),
+            (SELECT max(x.cpu_ms / y.cpu_ms) FROM r x JOIN r y USING (tab, round)
+                WHERE (x.tab, x.what, y.what) = (tab, a.what, 'btree')), $ROUNDS
+        FROM m a JOIN m b USING (tab) WHERE a.what IN ('run', 'filter') AND b.what = 'btree' ORDER BY 1, 2"
     bench_limit 'narrow: time of a btree / filters (CPU)' "$(ratio narrow btree filter cpu_ms)" '>=' 3
     for tab in narrow wide text; do
         bench_limit "$tab: time of runs / btree (CPU)" "$(ratio "$tab" run btree cpu_ms)" '<=' 0.5

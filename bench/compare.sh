@@ -148,7 +148,7 @@ build_lsm3() {
 [[ -z $LSM3 || -n ${BENCH_WORK:-} ]] ||
     for file in "$LSM3"/{Makefile,*.[ch],*.sql,*.control}; do inputs+=(-i "$file"); done
 bench_run -p gnuplot "${inputs[@]}" "${settings[@]}" \
-    max_wal_size=16GB checkpoint_timeout=1h fsync=on autovacuum=on jit=off \
+    max_wal_size=16GB checkpoint_timeout=1h autovacuum=on jit=off \
     maintenance_work_mem=256MB max_parallel_maintenance_workers=0 synchronize_seqscans=off \
     -- --rows "$MILLIONS" --seed "$SEED" ${ONLY:+--only "$ONLY"} ${LIST:+--columns "$LIST"} \
     ${LSM3:+--lsm3 "$LSM3"}

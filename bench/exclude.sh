@@ -65,6 +65,14 @@ main() {
     bench_sql -F ' ' -c "SELECT rpad(part, 6), method, 'us a row', round(avg(us), 1), 'bytes of WAL', round(avg(wal)) FROM came
         GROUP BY part, method ORDER BY part, method"
     echo "bits a row: $(bench_sql -F ', ' -c "SELECT round(pg_relation_size('r_id') * 8.0 / count(*), 1), round(pg_relation_size('b_id') * 8.0 / count(*), 1) FROM b")"
+    bench_numbers "WITH c AS (SELECT 'a row that is ' || part AS part, method, avg(us) AS us, min(us) AS least, max(us) AS most,
+                avg(wal) AS wal, min(wal) AS wal_least, max(wal) AS wal_most, count(*) AS n FROM came GROUP BY part, method)
+        SELECT part, CASE method WHEN 'r' THEN 'rencoder, ' ELSE 'btree, ' END || v.column1, column2, column3, column4, column5, n
+        FROM c, LATERAL (VALUES ('CPU', us, 'us', least, most), ('WAL', wal, 'bytes', wal_least, wal_most)) AS v
+        UNION ALL SELECT part, 'CPU, times the btree''s', r.us / b.us, 'times', r.least / b.most, r.most / b.least, r.n
+        FROM c r JOIN c b USING (part) WHERE r.method = 'r' AND b.method = 'b'
+        UNION ALL SELECT 'at the end', name, pg_relation_size(index::regclass) * 8.0 / (SELECT count(*) FROM b), 'bits', NULL, NULL, 1
+        FROM (VALUES ('rencoder, bits a row', 'r_id'), ('btree, bits a row', 'b_id')) AS i (name, index)"
     for part in new there; do
         bench_limit "rows that are $part: CPU, times the btree's" "$(bench_sql -c "SELECT round(avg(us) FILTER (WHERE method = 'r') / avg(us) FILTER (WHERE method = 'b'), 2)
             FROM came WHERE part = '$part'")" '<=' 2.5

@@ -2,25 +2,25 @@
 # What an index costs those who write: time and WAL of COPY, rate of single-row inserts, rate and WAL of
 # random updates.
 #
-#   bash bench/insert.sh [MILLIONS [SEED]]
+#   bash bench/insert.sh [MILLIONS [SEED [ROUNDS]]]
 #
 # COPY of 1 million random int8 into a table of MILLIONS (default 2) million rows, at 35 and at 185 rows a
 # page, with no index, with rencoder (as it is by default, with a worker; automatic maintenance off; by
 # the sessions themselves, because no worker can be had; filters alone), and with a btree.  pgbench inserts
 # row by row, without an index, with BRIN minmax and with rencoder, while nobody reads and while 50 queries a
-# second ask for values, and updates the indexed column of random rows, with rencoder and with a btree.  All
-# numbers are ratios between cases of the same run.  Ends with exit code 1 if a limit is exceeded.
+# second ask for values, and updates the indexed column of random rows, with rencoder, with filters and with a
+# btree.  ROUNDS (default 5) of each; all limits are for ratios between cases of the same run.  Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
 # shellcheck source=bench/lib/bench.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
 
 MILLIONS=${1:-2}
 SEED=${2:-1}
-ROUNDS=5
-SINGLE_ROUNDS=5
+ROUNDS=${3:-5}
+SINGLE_ROUNDS=$ROUNDS
 SINGLE_SECONDS=4
 UPDATE_ROWS=500000
-UPDATE_ROUNDS=5
+UPDATE_ROUNDS=$ROUNDS
 UPDATES=20000
 INDEX_none=''
 INDEX_worker='USING rencoder (id)'
@@ -190,16 +190,20 @@ random_updates() {
     local round what pages
     bench_sql -q <<SQL
 CREATE TABLE upd_rencoder (n int4, id int8) WITH (fillfactor = 80, autovacuum_enabled = off);
+CREATE TABLE upd_filter (LIKE upd_rencoder) WITH (fillfactor = 80, autovacuum_enabled = off);
 CREATE TABLE upd_btree (LIKE upd_rencoder) WITH (fillfactor = 80, autovacuum_enabled = off);
 INSERT INTO upd_rencoder SELECT i, hashint8extended(i, $SEED) FROM generate_series(1, $UPDATE_ROWS) AS i;
+INSERT INTO upd_filter TABLE upd_rencoder;
 INSERT INTO upd_btree TABLE upd_rencoder;
 CREATE UNIQUE INDEX ON upd_rencoder (n);
+CREATE UNIQUE INDEX ON upd_filter (n);
 CREATE UNIQUE INDEX ON upd_btree (n);
-CREATE INDEX upd_rencoder_id ON upd_rencoder USING rencoder (id) WITH (storage = filter);
+CREATE INDEX upd_rencoder_id ON upd_rencoder USING rencoder (id);
+CREATE INDEX upd_filter_id ON upd_filter USING rencoder (id) WITH (storage = filter);
 CREATE INDEX upd_btree_id ON upd_btree USING btree (id);
 CREATE TABLE updates (what text, round int, pages text, tps numeric, wal numeric);
 SQL
-    for what in btree rencoder; do
+    for what in btree rencoder filter; do
         cat >"$WORK/$what.pgbench" <<SQL
 \set n random(1, $UPDATE_ROWS)
 \set id random(0, 9000000000000000000)
@@ -210,14 +214,14 @@ SQL
         # Round 0 is to warm up.
         if ((round <= UPDATE_ROUNDS)); then pages=off; else pages=on; fi
         bench_sql -q -c "ALTER SYSTEM SET full_page_writes = $pages" -c 'SELECT pg_reload_conf()' >/dev/null
-        for what in btree rencoder; do update_once "$what" "$round" "$pages"; done
+        for what in btree rencoder filter; do update_once "$what" "$round" "$pages"; done
     done
     bench_sql -q -c 'ALTER SYSTEM RESET full_page_writes' -c 'SELECT pg_reload_conf()' >/dev/null
     bench_sql -c "SELECT format('  %s, full page images %s: %s updates/s, %s bytes of WAL each', what, pages, round(avg(tps)), round(avg(wal))) FROM updates GROUP BY pages, what ORDER BY pages, what"
     bench_limit '  random updates: rows/s, times btree' "$(update_ratio 'r.tps / b.tps' off)" '>=' 1.0
     bench_limit '  random updates: WAL, times btree' "$(update_ratio 'r.wal / b.wal' off)" '<=' 1.0
     bench_limit '  random updates after a checkpoint: WAL, times btree' "$(update_ratio 'r.wal / b.wal' on)" '<=' 1.0
-    bench_sql -q -c "SELECT rencoder_index_check('upd_rencoder_id', true)" >/dev/null
+    bench_sql -q -c "SELECT rencoder_index_check('upd_rencoder_id', true), rencoder_index_check('upd_filter_id', true)" >/dev/null
 }
 
 update_once() { # CASE ROUND FULL-PAGE-IMAGES
@@ -232,7 +236,33 @@ update_once() { # CASE ROUND FULL-PAGE-IMAGES
 
 update_ratio() { # EXPRESSION FULL-PAGE-IMAGES
     bench_sql -c "SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY $1)::numeric, 3)
-        FROM updates AS r JOIN updates AS b USING (round) WHERE r.what = 'rencoder' AND b.what = 'btree' AND r.pages = '$2'"
+        FROM updates AS r JOIN updates AS b USING (round) WHERE r.what = 'filter' AND b.what = 'btree' AND r.pages = '$2' AND b.pages = '$2'"
+}
+
+# What the texts tell.
+told() {
+    bench_numbers "WITH r AS (SELECT row_number() OVER (PARTITION BY tab, what, phase) AS round, * FROM results WHERE phase <> 'warm'),
+            m AS (SELECT tab, phase, what, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) AS ms, min(ms) AS least, max(ms) AS most,
+                percentile_cont(0.5) WITHIN GROUP (ORDER BY cpu_ms) AS cpu,
+                percentile_cont(0.5) WITHIN GROUP (ORDER BY wal) AS wal FROM r GROUP BY 1, 2, 3),
+            p AS (SELECT a.tab, a.phase, a.what, min(n.ms / a.ms) AS least, max(n.ms / a.ms) AS most
+                FROM r a JOIN r n USING (tab, phase, round) WHERE n.what = 'none' GROUP BY 1, 2, 3)
+        SELECT 'COPY, ' || CASE m.tab WHEN 'wide' THEN 35 ELSE 185 END || ' rows a page: ' || CASE m.what WHEN 'worker' THEN 'rencoder'
+            WHEN 'off' THEN 'rencoder, nothing maintained' WHEN 'inline' THEN 'rencoder, no worker to be had'
+            WHEN 'none' THEN 'no index' || CASE m.phase WHEN 'workers' THEN '' ELSE ', no worker to be had' END ELSE m.what END, v.*
+        FROM m JOIN m AS n ON (n.tab, n.phase, n.what) = (m.tab, m.phase, 'none') JOIN p ON (p.tab, p.phase, p.what) = (m.tab, m.phase, m.what),
+        LATERAL (VALUES ('by the clock', 1e9 / m.ms, 'rows/s', 1e9 / m.most, 1e9 / m.least, $ROUNDS),
+            ('of CPU time of the session', 1e9 / m.cpu, 'rows/s', NULL, NULL, $ROUNDS),
+            ('part of no index', n.ms / m.ms, 'times', p.least, p.most, $ROUNDS),
+            ('part of no index, of CPU time', n.cpu / m.cpu, 'times', NULL, NULL, $ROUNDS),
+            ('WAL a row', m.wal / 1e6, 'bytes', NULL, NULL, $ROUNDS)) AS v ORDER BY m.tab DESC, m.phase DESC, m.what, v.column3"
+    bench_numbers "SELECT 'single rows: ' || what, 'by the clock', percentile_cont(0.5) WITHIN GROUP (ORDER BY tps), 'rows/s', min(tps), max(tps), $ROUNDS
+        FROM rates GROUP BY what
+        UNION ALL SELECT 'updates, full page images ' || pages || ': ' || what, v.* FROM (SELECT what, pages,
+                percentile_cont(0.5) WITHIN GROUP (ORDER BY tps) AS tps, min(tps) AS least, max(tps) AS most,
+                percentile_cont(0.5) WITHIN GROUP (ORDER BY wal) AS wal, min(wal) AS wal_least, max(wal) AS wal_most
+            FROM updates GROUP BY pages, what) AS u, LATERAL (VALUES ('by the clock', tps, 'rows/s', least, most, $ROUNDS),
+            ('WAL a row', wal, 'bytes', wal_least, wal_most, $ROUNDS)) AS v"
 }
 
 main() {
@@ -240,9 +270,8 @@ main() {
     bench_machine
     echo "Seed: $SEED.  COPY of 1 million rows into $MILLIONS million; medians of $ROUNDS."
     make_tables
-    copy_rounds workers none worker off filter
+    copy_rounds workers none worker off filter btree
     for tab in wide narrow; do
-        copy_once "$tab" btree workers
         for what in worker off filter btree; do report_copy "$tab" "$what" workers; done
     done
     single_rows
@@ -251,6 +280,7 @@ main() {
     "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s -l "$WORK/log/server" restart
     copy_rounds no-workers none inline
     for tab in wide narrow; do report_copy "$tab" inline no-workers; done
+    told
     for what in worker off; do
         limit_copy wide "$what" workers 0.93 1.05
         limit_copy narrow "$what" workers 0.9 1.35
@@ -262,4 +292,4 @@ main() {
     bench_finish
 }
 
-bench_run max_wal_size=16GB checkpoint_timeout=1h -- "$MILLIONS" "$SEED"
+bench_run max_wal_size=16GB checkpoint_timeout=1h -- "$MILLIONS" "$SEED" "$ROUNDS"

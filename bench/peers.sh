@@ -57,6 +57,11 @@ peer() { # NAME ONE "USING .."
     bench_sql -q -c "CREATE INDEX peer ON orders USING $3"
     bench_sql -c "SELECT format('| %-18s | %-8s | %-14s | %-14s |', '$1', pg_size_pretty(pg_relation_size('peer')),
         pages('$2'), CASE WHEN '$3' ~ 'customer' THEN 'cannot' ELSE pages('$ABSENT') END)"
+    bench_numbers "SELECT '$1', v.* FROM (SELECT string_to_array(pages('$2'), ', ') AS one, CASE WHEN '$3' !~ 'customer'
+            THEN string_to_array(pages('$ABSENT'), ', ') END AS none) AS p,
+        LATERAL (VALUES ('size', pg_relation_size('peer')::text, 'bytes', NULL, NULL, 1), ('one row, of the index', one[1], 'pages', NULL, NULL, 20),
+            ('one row, of the table', one[2], 'pages', NULL, NULL, 20), ('no row, of the index', none[1], 'pages', NULL, NULL, 20),
+            ('no row, of the table', none[2], 'pages', NULL, NULL, 20)) AS v WHERE v.column2 <> 'cannot'"
     bench_sql -q -c 'DROP INDEX peer'
 }
 
@@ -76,6 +81,7 @@ seven() { # METHOD COLUMNS..
     local columns
     for columns in "${@:2}"; do bench_sql -q -c "CREATE INDEX ON seven USING $1 ($columns)"; done
     bench_sql -c "SELECT format('| %-40s | %-8s |', '$(($# - 1)) $1', pg_size_pretty(pg_indexes_size('seven')))"
+    bench_numbers "SELECT 'seven columns: $(($# - 1)) $1', 'size', pg_indexes_size('seven'), 'bytes', NULL, NULL, 1"
     bench_sql -q -c "DO \$\$ DECLARE i regclass; BEGIN
         FOR i IN SELECT indexrelid FROM pg_index WHERE indrelid = 'seven'::regclass LOOP
             EXECUTE format('DROP INDEX %s', i); END LOOP; END \$\$"
@@ -97,6 +103,9 @@ main() {
     peer 'bloom, customer' 'customer = C' 'bloom (customer)'
     make_seven
     bench_sql -c "SELECT format('%s rows, %s', $ROWS, pg_size_pretty(pg_relation_size('seven')))"
+    bench_numbers "SELECT 'seven columns: table', 'size', pg_relation_size('seven'), 'bytes', NULL, NULL, 1
+        UNION ALL SELECT 'table', 'size', pg_relation_size('orders'), 'bytes', NULL, NULL, 1
+        UNION ALL SELECT 'table', 'pages', pg_relation_size('orders') / 8192, 'pages', NULL, NULL, 1"
     seven btree a b c d e f g
     seven gin a b c d e f g
     seven rencoder a b c d e f g

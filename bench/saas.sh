@@ -84,6 +84,14 @@ finish() {
         read -r n median p90 slow < <(times $step)
         echo "Step \"$step\": $n queries with another plan, median $median, 90th percentile $p90 times; $slow above 1.5."
     done
+    bench_numbers "SELECT 'step ' || r.step, v.* FROM (SELECT r.step, count(*) AS n,
+                percentile_cont('{0.5,0.25,0.75,0.9}'::float8[]) WITHIN GROUP (ORDER BY r.us / b.us) AS p, min(r.us / b.us) AS least, max(r.us / b.us) AS most
+            FROM queries JOIN measured AS b USING (number) JOIN measured AS r USING (number)
+            WHERE b.step = 'btree' AND r.step IN ('replace', 'sorted') AND r.uses <> b.uses AND q NOT LIKE '%count(*)%' GROUP BY r.step) AS r,
+        LATERAL (VALUES ('queries with another plan', n, 'queries', NULL, NULL, n), ('CPU, times the btrees'', median', p[1], 'times', p[2], p[3], n),
+            ('90th percentile', p[4], 'times', NULL, NULL, n), ('least', least, 'times', NULL, NULL, n), ('most', most, 'times', NULL, NULL, n)) AS v
+        UNION ALL SELECT 'advice', 'CPU', max(told) / 1000.0, 's', NULL, NULL, 1 FROM advice WHERE verdict = 'ms'
+        UNION ALL SELECT 'advice', 'indexes', count(*), 'indexes', NULL, NULL, 1 FROM advice WHERE step = 'replace' AND index IS NOT NULL"
     bench_limit 'answers that differ' "$(bench_sql -c "SELECT count(*) FROM measured AS b JOIN measured AS r USING (number)
         WHERE b.step = 'btree' AND r.answer IS DISTINCT FROM b.answer")" '<=' 0
     bench_limit 'times of the btrees, median after all steps' "$median" '<=' 1.5

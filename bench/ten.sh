@@ -121,7 +121,7 @@ main() {
     bench_sql -q -c "CREATE VIEW result AS
         SELECT s.kind, s.indexes, c.rate AS copied, c.by_cpu AS copied_cpu, c.wal AS copied_wal, s.rate AS single,
             s.by_cpu AS single_cpu, s.wal AS single_wal, c.by_cpu / (SELECT by_cpu FROM copied WHERE kind = 'none') AS copied_part,
-            s.part AS single_part, s.least AS single_least, s.most AS single_most,
+            s.part AS single_part, s.least AS single_least, s.most AS single_most, s.wal_least, s.wal_most,
             (SELECT coalesce(sum(pg_relation_size(indexrelid)), 0) FROM pg_index
              WHERE indrelid = (s.kind || '_' || s.indexes)::regclass) AS size
         FROM copied AS c JOIN (
@@ -129,7 +129,7 @@ main() {
                 percentile_cont(0.5) WITHIN GROUP (ORDER BY s.by_cpu)::numeric AS by_cpu,
                 percentile_cont(0.5) WITHIN GROUP (ORDER BY s.wal)::numeric AS wal,
                 percentile_cont(0.5) WITHIN GROUP (ORDER BY s.by_cpu / n.by_cpu)::numeric AS part,
-                min(s.by_cpu / n.by_cpu) AS least, max(s.by_cpu / n.by_cpu) AS most
+                min(s.by_cpu / n.by_cpu) AS least, max(s.by_cpu / n.by_cpu) AS most, min(s.wal) AS wal_least, max(s.wal) AS wal_most
             FROM single AS s JOIN single AS n USING (round) WHERE n.kind = 'none'
             GROUP BY s.kind, s.indexes) AS s USING (kind, indexes)"
     bench_sql --pset=tuples_only=off --pset=format=aligned --pset=footer=off -c "
@@ -149,7 +149,15 @@ main() {
             round(single_part, 3) AS single_part, round(single_least, 3) AS single_part_least,
             round(single_most, 3) AS single_part_most
         FROM result ORDER BY kind, indexes"
+    bench_numbers "SELECT CASE kind WHEN 'none' THEN 'no index' WHEN 'one_rencoder' THEN 'one rencoder of ' || indexes || ' columns'
+            ELSE indexes || ' ' || kind END, v.*
+        FROM result, LATERAL (VALUES ('COPY, of CPU time', copied_cpu, 'rows/s', NULL, NULL, 1),
+            ('COPY, WAL a row', copied_wal, 'bytes', NULL, NULL, 1),
+            ('single rows, of CPU time', single_cpu, 'rows/s', NULL, NULL, $ROUNDS),
+            ('single rows, part of no index', single_part, 'times', single_least, single_most, $ROUNDS),
+            ('single rows, WAL a row', single_wal, 'bytes', wal_least, wal_most, $ROUNDS),
+            ('size', size, 'bytes', NULL, NULL, 1)) AS v ORDER BY indexes, kind, 2"
     echo "Total time: $(($(date +%s) - bench_started)) s."
 }
 
-bench_run -p gnuplot fsync=on autovacuum=off full_page_writes=on maintenance_work_mem=256MB shared_buffers=2GB -- "$@"
+bench_run -p gnuplot autovacuum=off full_page_writes=on maintenance_work_mem=256MB shared_buffers=2GB -- "$@"

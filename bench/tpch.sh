@@ -7,6 +7,7 @@
 # columns and pairs, the foreign keys and what queries filter by, have a btree and a rencoder index.
 # Each query is asked with three sets of parameters, in ROUNDS (default 3) rounds, with the secondary
 # btrees alone, with rencoder alone and with neither, in turn; the others are hidden from the planner.
+# With ROUNDS = 0 sizes alone are told.
 # CPU time of the session, without parallel workers; of each set the least of the rounds, and the sum
 # of the three sets.  Answers have to be equal.  What neither can do within 20 times the time of
 # rencoder is given up.
@@ -125,6 +126,15 @@ main() {
     make_tables
     measure
     report
+    bench_numbers "SELECT name, v.* FROM (SELECT name, plain_btree AS plain, pg_relation_size((name || '_btree')::regclass) AS b,
+            pg_relation_size((name || '_rencoder')::regclass) AS r, reltuples::numeric AS n FROM tpch_sizes JOIN pg_class ON oid = tab
+            UNION ALL SELECT 'all 20', sum(plain_btree), sum(pg_relation_size((name || '_btree')::regclass)),
+                sum(pg_relation_size((name || '_rencoder')::regclass)), NULL FROM tpch_sizes) AS s,
+        LATERAL (VALUES ('btree', b, 'bytes', NULL, NULL, 1), ('btree, not deduplicated', plain, 'bytes', NULL, NULL, 1),
+            ('rencoder', r, 'bytes', NULL, NULL, 1), ('btree, bits a row', b * 8 / n, 'bits', NULL, NULL, 1),
+            ('not deduplicated, bits a row', plain * 8 / n, 'bits', NULL, NULL, 1),
+            ('rencoder, bits a row', r * 8 / n, 'bits', NULL, NULL, 1)) AS v WHERE v.column2 IS NOT NULL"
+    ((ROUNDS > 0)) || return 0
     bench_limit 'queries with different answers' "$(number 'count(*) FILTER (WHERE wrong > 0)')" '<=' 0
     bench_limit 'median of the queries, times a btree' \
         "$(number 'round((percentile_cont(0.5) WITHIN GROUP (ORDER BY times))::numeric, 2)')" '<=' "$MEDIAN"

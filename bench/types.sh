@@ -53,6 +53,9 @@ main() {
         awk -v c="${index#typed_}" -v m="$method" -v s="$size" -v t="$told" -v d="$made" -v n="$ROWS" 'BEGIN {
             printf "%-14s %-8s %12.1f %12.1f %8.1f %8.3f\n", c, m, s * 8 / n, d * 8 / n, s / d, t / d
             exit t < 0.8 * d || t > 1.2 * d }' || bench_failures=$((bench_failures + 1))
+        bench_numbers "SELECT '${index#typed_}', v.* FROM (VALUES ('$method', $size, 'bytes', NULL, NULL, 1), ('rencoder', $made, 'bytes', NULL, NULL, 1),
+            ('$method, bits a row', $size * 8.0 / $ROWS, 'bits', NULL, NULL, 1), ('rencoder, bits a row', $made * 8.0 / $ROWS, 'bits', NULL, NULL, 1),
+            ('times smaller', $size::numeric / $made, 'times', NULL, NULL, 1), ('told, of what was made', $told::numeric / $made, 'times', NULL, NULL, 1)) AS v"
     done <"$WORK/advice"
     bench_finish
 }

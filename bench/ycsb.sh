@@ -56,4 +56,4 @@ main() {
     echo "Total time: $(($(date +%s) - bench_started)) s."
 }
 
-bench_run -p gnuplot fsync=on autovacuum=on maintenance_work_mem=256MB -- "$@"
+bench_run -p gnuplot autovacuum=on maintenance_work_mem=256MB -- "$@"

@@ -222,7 +222,7 @@ take_year() {
     [[ -e $WORK/figures/year.svg ]] || return 0
     [[ -z $to ]] || mkdir -p "$to"
     cp "$WORK/figures/year.csv" "${to:-$bench_root/bench/results/figures}/"
-    cp "$WORK/figures/year.txt" "${to:-$bench_root/bench/results}/"
+    grep -v '^number:' "$WORK/figures/year.txt" >"${to:-$bench_root/bench/results}/year.txt"
     cp "$WORK/figures/year.svg" "${to:-$bench_root/docs}/"
 }
 bench_at_end=take_year
@@ -249,6 +249,12 @@ main() {
     # shellcheck disable=SC2086
     wait $pids
     report
+    bench_numbers "SELECT panel, v.* FROM (SELECT panel, series, max(value) FILTER (WHERE month = 12) AS last, min(value) FILTER (WHERE month > 3) AS least,
+                max(value) FILTER (WHERE month > 3) AS most, CASE WHEN panel LIKE 'MB%' THEN 'MB' WHEN panel LIKE 'bits%' THEN 'bits' WHEN panel LIKE '%pages%' THEN 'pages'
+                WHEN panel LIKE 'WAL%' THEN 'bytes' WHEN panel LIKE 'CPU%' THEN 's' ELSE 'runs' END AS unit FROM figures GROUP BY panel, series) AS f,
+            LATERAL (VALUES (series || ', month 12', last, unit, NULL::numeric, NULL::numeric, 1),
+            (series || ', months 4 to 12: least', least, unit, NULL, NULL, 9), (series || ', months 4 to 12: most', most, unit, NULL, NULL, 9)) AS v ORDER BY 1, 2"
+    bench_numbers "SELECT 'answers compared', 'all', $(answers 0), 'answers', NULL, NULL, 1 UNION ALL SELECT 'rows that live', 'all', $ROWS, 'rows', NULL, NULL, 1"
     bench_csv year 'A simulated year; month, what, of which index, value' "bash bench/year.sh $LENGTH $SEED" \
         'SELECT * FROM figures ORDER BY panel, series, month'
     awk -f "$bench_root/bench/lib/panels.awk" "$WORK/figures/year.csv" >"$WORK/figures/year.svg"

@@ -2,7 +2,7 @@
 # What does count(*) of many rows cost, beside a btree's index-only scan?  And what would be left
 # without the table?
 #
-#   bash bench/checks/counts.sh [THOUSANDS [SEED [MEGABYTES]]]
+#   bash bench/checks/counts.sh [THOUSANDS [SEED [MEGABYTES [INSTRUCTIONS]]]]
 #
 # THOUSANDS (default 3000) thousand rows of a random int, 47 a page, all visible.  count(*) of an
 # interval of 1,000, 100,000 and a million of them: by a btree's index-only scan, by rencoder's bitmap
@@ -11,7 +11,7 @@
 # With MEGABYTES (default 1024) of shared buffers below the size of the table, its pages come from the
 # kernel's cache.
 #
-# Then instructions for each row (of 10,000, in a server of one process below valgrind), and how many
+# Then, unless INSTRUCTIONS is 0, instructions for each row (of 10,000, in a server of one process below valgrind), and how many
 # of them are spent below the call of the index.  An index-only scan by rencoder would take its own
 # part, and what the executor takes for each row of the btree's.
 #
@@ -89,6 +89,12 @@ print_times() {
         SELECT b.way, b.matches, round(b.us::numeric) AS us, round((b.us / o.us)::numeric, 1) AS \"times btree_only\",
             round((1000 * b.us / b.matches)::numeric) AS \"ns a row\"
         FROM best AS b JOIN best AS o ON o.way = 'btree_only' AND o.matches = b.matches ORDER BY b.matches, b.us"
+    bench_numbers "WITH t AS (SELECT way, matches, min(us) AS us, max(us) AS most FROM measured GROUP BY way, matches)
+        SELECT t.matches || ' rows', replace(t.way, '_', ', ') || w.what, CASE unit WHEN 'us' THEN t.us ELSE t.us / b.us END, unit,
+            CASE unit WHEN 'us' THEN t.us ELSE t.us / b.most END, CASE unit WHEN 'us' THEN t.most ELSE t.most / b.us END, 7
+        FROM t JOIN t AS b ON b.way = 'btree_only' AND b.matches = t.matches,
+            (VALUES (': CPU', 'us'), (': times', 'times')) AS w (what, unit)
+        WHERE t.way <> 'rencoder_search' AND (unit = 'us' OR t.way <> 'btree_only') ORDER BY t.matches, unit, t.us"
     # The truth: how many rows there are up to each number, by a sequential scan.
     bench_limit 'answers that are wrong' "$(bench_sql -q -c "SET work_mem = '512MB'; SET enable_indexscan = off" \
         -c "SET enable_indexonlyscan = off; SET enable_bitmapscan = off" \
@@ -148,7 +154,7 @@ main() {
         ((matches >= ROWS)) || measure $matches
     done
     print_times
-    count_instructions
+    ((${4:-1} == 0)) || count_instructions
     bench_finish
 }
 

@@ -53,7 +53,7 @@ INSERT INTO kinds (kind, query, pages, times) VALUES
     ('range of 100, in order', 'SELECT * FROM t WHERE random BETWEEN %3\$s AND %3\$s + 18446744073709 / $MILLIONS * 100
         ORDER BY random', NULL, NULL);
 CREATE TABLE asked (n int, query text);
-CREATE TABLE measured (n int, method text, pages numeric, us numeric, result text);
+CREATE TABLE measured (n int, method text, pages numeric, us numeric, result text, most numeric);
 CREATE PROCEDURE draw() LANGUAGE sql AS \$\$
     DELETE FROM asked;
     DELETE FROM measured;
@@ -67,6 +67,7 @@ DECLARE
     pages numeric;
     since numeric;
     least_ms numeric;
+    most_ms numeric;
     result text;
     one text;
 BEGIN
@@ -74,6 +75,7 @@ BEGIN
         pages := 0;
         result := '';
         least_ms := NULL;
+        most_ms := NULL;
         FOR q IN SELECT query FROM asked WHERE n = k LOOP
             pages := pages + bench_node_pages(bench_explain(q) -> 'Plan');
             EXECUTE format('SELECT md5(string_agg(x::text, '' '')) FROM (%s) x', q) INTO one;
@@ -84,9 +86,11 @@ BEGIN
             FOR q IN SELECT query FROM asked WHERE n = k LOOP
                 EXECUTE q;
             END LOOP;
-            least_ms := least(least_ms, cpu() - since);
+            since := cpu() - since;
+            least_ms := least(least_ms, since);
+            most_ms := greatest(most_ms, since);
         END LOOP;
-        INSERT INTO measured VALUES (k, m, pages / 100, least_ms * 10, result);
+        INSERT INTO measured VALUES (k, m, pages / 100, least_ms * 10, result, most_ms * 10);
     END LOOP;
 END \$\$;
 SQL
@@ -108,6 +112,13 @@ measure() {
     [[ $(bench_sql -c "SELECT count(*) FROM measured r JOIN measured b USING (n) JOIN kinds USING (n)
         WHERE r.method = 'r' AND b.method = 'b' AND r.result <> b.result AND kind <> 'status LIMIT 10'") == 0 ]] ||
         die "the indexes find different rows"
+    [[ $1 != fresh ]] || bench_numbers "WITH m AS (SELECT m.*, kind, CASE method WHEN 'r' THEN 'rencoder' ELSE 'btree' END AS name
+            FROM measured m JOIN kinds USING (n))
+        SELECT kind, w.* FROM (SELECT kind, n, r.pages AS rp, b.pages AS bp, r.us AS r, r.most AS rm, b.us AS b, b.most AS bm
+            FROM m r JOIN m b USING (n, kind) WHERE r.method = 'r' AND b.method = 'b') AS s,
+        LATERAL (VALUES ('rencoder, pages', rp, 'pages', NULL, NULL, 1), ('btree, pages', bp, 'pages', NULL, NULL, 1),
+            ('rencoder, CPU', r, 'us', r, rm, 5), ('btree, CPU', b, 'us', b, bm, 5),
+            ('CPU, times the btree''s', r / b, 'times', r / bm, rm / b, 5)) AS w ORDER BY n, 2 DESC"
     local kind pages most times limit
     while IFS='|' read -r kind pages most times limit; do
         [[ -z $most ]] || bench_limit "$1, $kind: pages" "$pages" '<=' "$most"
@@ -164,6 +175,11 @@ measure_stream() {
     bench_sql -F ' ' -c "SELECT '  ' || CASE method WHEN 'b' THEN 'btree   ' ELSE 'rencoder' END, 'pages', round(avg(pages), 1), 'median',
         percentile_cont(0.5) WITHIN GROUP (ORDER BY pages), 'us', round(avg(us), 1), 'median',
         round((percentile_cont(0.5) WITHIN GROUP (ORDER BY us))::numeric, 1) FROM live GROUP BY method ORDER BY method"
+    bench_numbers "SELECT 'newest 20, beside 1,000 rows/s', CASE method WHEN 'r' THEN 'rencoder' ELSE 'btree' END || w.what,
+            p[2], unit, p[1], p[3], 400
+        FROM (VALUES (', pages', 'pages'), (', CPU', 'us')) AS w (what, unit), (VALUES ('r'), ('b')) AS m (method), LATERAL (
+            SELECT percentile_cont('{0.25,0.5,0.75}'::float8[]) WITHIN GROUP (ORDER BY CASE unit WHEN 'us' THEN us ELSE pages END) AS p
+            FROM live WHERE live.method = m.method) AS s"
     bench_limit 'beside 1,000 rows/s, newest 20 of a tenant: median of CPU, times the btree'"'s" "$(bench_sql -c "SELECT round((r.us / b.us)::numeric, 2)
         FROM (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY us) AS us FROM live WHERE method = 'r') r,
              (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY us) AS us FROM live WHERE method = 'b') b")" '<=' 3

@@ -62,6 +62,7 @@ make_index() { # NAME "USING .." [TABLE]
     bench_sql -F ' ' -c "SELECT format('  %-14s %6s bits a row, %5s s', '$1',
         round(pg_relation_size('big_$1') * 8.0 / $ROWS, 2),
         round((${EPOCHREALTIME/./} - $start) / 1e6, 1))"
+    bench_numbers "SELECT 'index $1', 'bits a row', pg_relation_size('big_$1') * 8.0 / $ROWS, 'bits', NULL, NULL, 1"
 }
 
 # Times in one session, in which a function's plans are generic: question by question.
@@ -106,7 +107,7 @@ END \$\$;
 SQL
     done
     cat <<SQL
-INSERT INTO times
+INSERT INTO times (name, btree, rencoder, plain, bitmap)
 SELECT '$1', ask_btree($2, 4 * r * $2), ask_rencoder($2, (4 * r + 1) * $2),
     ask_plain($2, (4 * r + 2) * $2), ask_bitmap($2, (4 * r + 3) * $2)
 FROM generate_series(0, 3) r;
@@ -126,7 +127,7 @@ SET max_parallel_workers_per_gather = 0;
 SET plan_cache_mode = force_generic_plan;
 CREATE TABLE keys AS SELECT hashint8extended($ROWS::int8 / 10000 * i, $SEED) AS there,
     hashint8extended(-i, $SEED) AS absent FROM generate_series(1, 10000) i;
-CREATE TEMP TABLE times (name text, btree float8, rencoder float8, plain float8, bitmap float8);
+CREATE TABLE times (n serial, name text, btree float8, rencoder float8, plain float8, bitmap float8);
 CREATE TABLE orders AS SELECT abs(hashint8(i)) % ($ROWS / 4) AS number FROM generate_series(1, 10000) i;
 ANALYZE keys, times, orders;
 SQL
@@ -156,6 +157,10 @@ SQL
 
 measure() {
     questions | bench_sql -q -F ' '
+    bench_numbers "WITH t AS (SELECT name, min(n) AS no, min(btree) AS b, max(btree) AS b_most, min(rencoder) AS r,
+            max(rencoder) AS r_most, min(rencoder / btree) AS least, max(rencoder / btree) AS most FROM times GROUP BY name)
+        SELECT t.name, v.* FROM t, LATERAL (VALUES ('rencoder, CPU', r, 'us', r, r_most, 4), ('btree, CPU', b, 'us', b, b_most, 4),
+            ('times the btree''s', r / b, 'times', least, most, 4), ('more than the btree', r - b, 'us', NULL, NULL, 4)) AS v ORDER BY no, 2 DESC"
     bench_sql -q -F ' ' <<'SQL'
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;

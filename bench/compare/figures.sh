@@ -52,6 +52,23 @@ csv_indexes() {
         WHERE setting = 'warm' AND kind = 'one' AND what NOT LIKE 'bits%'
             AND (b.bytes IS NOT NULL OR what IN ('seq', 'parallel'))
         GROUP BY l.col, l.what, b.bytes ORDER BY l.col, b.bytes NULLS FIRST"
+    bench_numbers "WITH b AS (SELECT col, what, bytes, cpu_ms FROM results.build WHERE what NOT LIKE 'bits%')
+        SELECT col, v.* FROM b AS r JOIN b AS o USING (col), LATERAL (VALUES ('rencoder, size', r.bytes, 'bytes', NULL, NULL, 1),
+            (o.what || ', size', o.bytes, 'bytes', NULL, NULL, 1), ('times smaller than ' || o.what, o.bytes::numeric / r.bytes, 'times', NULL, NULL, 1)) AS v
+        WHERE r.what = 'rencoder' AND o.what IN ('btree', 'gist', 'spgist') ORDER BY 1, 2"
+    # Of the rounds, CPU times; of all columns together the least and the most.
+    bench_numbers "WITH l AS (SELECT col, kind, what, median(cpu_ms) AS cpu, min(cpu_ms) AS least, max(cpu_ms) AS most, count(*) AS n,
+                max(pages) AS pages FROM results.latency WHERE setting = 'warm' GROUP BY col, kind, what),
+            t AS (SELECT r.col, r.kind, o.what, r.cpu, r.least, r.most, o.cpu AS ocpu, o.least AS oleast, o.most AS omost, r.n, r.pages, o.pages AS opages
+                FROM l AS r JOIN l AS o USING (col, kind) WHERE r.what = 'rencoder' AND o.what IN ('btree', 'gist', 'spgist', 'hash'))
+        SELECT col || ', ' || kind, v.* FROM t, LATERAL (VALUES ('rencoder, CPU', cpu * 1000, 'us', least * 1000, most * 1000, n),
+            (what || ', CPU', ocpu * 1000, 'us', oleast * 1000, omost * 1000, n),
+            ('times ' || what, cpu / ocpu, 'times', least / omost, most / oleast, n),
+            ('rencoder, pages', pages, 'pages', NULL, NULL, n), (what || ', pages', opages, 'pages', NULL, NULL, n)) AS v
+        WHERE col IN ('uniform', 'domain', 'p')
+        UNION ALL SELECT 'all columns, ' || kind, 'times the btree''s, or GiST''s: ' || w.column1, w.column2, 'times', NULL, NULL, 1
+        FROM (SELECT kind, min(cpu / ocpu) AS least, max(cpu / ocpu) AS most FROM t WHERE what IN ('btree', 'gist') GROUP BY kind) AS s,
+            LATERAL (VALUES ('least', least), ('most', most)) AS w ORDER BY 1, 2"
 }
 
 csv_bits() {

@@ -135,4 +135,24 @@ mkdir -p "$out"
 write filter_speed speeds
 write run runs
 write filter rates
+# For bench/figures.sh: least and most of all workloads and bits a key.
+if [[ -n ${BENCH_NUMBERS:-} ]]; then
+    echo "Machine: $(nproc) CPUs ($(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)); no server"
+    awk -F, -v OFS='\t' '!/^#/ && $4 + 0 > 0 {
+            for (f = 6; f <= 8; f++) {
+                if (!(($4, f) in n)) { least[$4, f] = $f; n[$4, f] = 0 }
+                if ($f < least[$4, f]) least[$4, f] = $f
+                if ($f > most[$4, f]) most[$4, f] = $f
+                n[$4, f]++
+            }
+            seen[$4] = 1
+        }
+        END {
+            split(",,,,,one of 128 in a probe,one alone,to compile the query", name, ",")
+            for (k in seen) for (f = 6; f <= 8; f++) {
+                print "number:", k " keys a filter", name[f] ": least", least[k, f], "ns", "", "", n[k, f]
+                print "number:", k " keys a filter", name[f] ": most", most[k, f], "ns", "", "", n[k, f]
+            }
+        }' "$out/filter_speed.csv"
+fi
 bash ../compare/plot.sh "$out"

@@ -14,6 +14,7 @@
 #   PG_CONFIG   the server to use (default: the newest of BENCH_PG_VERSIONS that is installed)
 #   BENCH_PG    its version, instead; one that is not installed runs in a chroot, as in the tests
 #   BENCH_OUT   where scripts that draw figures put them (default: bench/results/figures)
+#   BENCH_NUMBERS   1: print what bench/figures.sh collects, too
 #   TMPDIR      where the temporary directory goes (default /tmp)
 #
 # A script that runs for long may set, before it sources this file:
@@ -215,15 +216,16 @@ bench_shared_buffers() {
     if ((${kilobytes:-0} > 6000000)); then echo 1GB; elif ((${kilobytes:-0} > 2500000)); then echo 512MB; else echo 128MB; fi
 }
 
-# bench_start_server [setting=value ..]
+# bench_start_server [setting=value ..]; the tests' clusters do without fsync, these do not.
 bench_start_server() {
     local setting
     start_cluster || { show_log "$WORK/log/server" 20; die "the temporary server did not start"; }
-    for setting in "shared_buffers=$(bench_shared_buffers)" max_wal_size=4GB "$@"; do
+    for setting in "shared_buffers=$(bench_shared_buffers)" max_wal_size=4GB fsync=on "$@"; do
         bench_sql -q -c "ALTER SYSTEM SET ${setting%%=*} = '${setting#*=}'"
     done
     "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s -l "$WORK/log/server" restart ||
         { show_log "$WORK/log/server" 20; die "the temporary server did not start with its settings"; }
+    [[ $(bench_sql -c 'SHOW fsync') == on ]] || die 'fsync is off'
     [[ ! -e $WORK/ready ]] || return 0
     bench_sql -q -c 'CREATE EXTENSION rencoder'
     bench_sql -q -f "$bench_root/bench/lib/measure.sql"
@@ -291,7 +293,14 @@ bench_make_standby() {
 bench_machine() {
     local cpu
     cpu=$(awk -F': ' '/^model name/ {print $2; exit}' /proc/cpuinfo 2>/dev/null)
-    echo "Machine: $(nproc) CPUs${cpu:+ ($cpu)}, $(awk '$1 == "MemTotal:" {printf "%.0f GB", $2 / 1048576}' /proc/meminfo) RAM; $("$(bench_bin)/postgres" --version)"
+    echo "Machine: $(nproc) CPUs${cpu:+ ($cpu)}, $(awk '$1 == "MemTotal:" {printf "%.0f GB", $2 / 1048576}' /proc/meminfo) RAM; $("$(bench_bin)/postgres" --version); fsync $(bench_sql -c 'SHOW fsync' 2>/dev/null || echo unknown)"
+}
+
+# What the texts tell, for bench/figures.sh: bench_numbers QUERY, which returns what is measured, of what, the
+# value, its unit, least and most, how often it was measured.  Of more than ten, quartiles are least and most.
+bench_numbers() {
+    [[ -n ${BENCH_NUMBERS:-} ]] || return 0
+    bench_sql -F $'\t' -c "$1" | sed 's/^/number:\t/'
 }
 
 # A file of figures, $WORK/figures/FILE.csv: bench_csv FILE WHAT-IT-SAYS COMMAND QUERY.  Its head says
