@@ -56,7 +56,11 @@ run_part() { # NAME COMMAND
         BENCH_NUMBERS=1 BENCH_PG=${BENCH_PG:-17} bash "$root"/$2 || status=$?
         printf 'load after:\t%s\nseconds:\t%s\nstatus:\t%s\n' "$(load)" $((SECONDS - begun)) "$status"
     } >"$log.new" 2>&1
-    grep -q '^number:' "$log.new" || die "$1 has failed: see $log.new"
+    if ! grep -q '^number:' "$log.new"; then
+        echo "$1 has failed: see $log.new" >&2
+        failed=1
+        return
+    fi
     mv "$log.new" "$log"
     ((status == 0)) || echo "$1 ended with exit code $status: see $log" >&2
 }
@@ -101,7 +105,7 @@ fold_long() {
         { fflush(); print | "fold -s -w 100"; close("fold -s -w 100") }' | sed 's/ *$//'
 }
 
-only='' long='' collect=''
+only='' long='' collect='' failed=0
 while [[ $# -gt 0 ]]; do
     case $1 in
         --only) [[ $# -gt 1 ]] || die '--only needs names'; only=$2; shift ;;
@@ -130,3 +134,4 @@ mv "$numbers.new" "$numbers"
 write_page >"$page.new"
 mv "$page.new" "$page"
 echo "numbers are in $numbers, the page is $page" >&2
+exit "$failed"

@@ -38,6 +38,16 @@ SQL
         -c 'CREATE INDEX typed_three ON typed (u, at, i8)' -c 'VACUUM ANALYZE typed'
 }
 
+# What the texts call a column.
+column() {
+    case $1 in
+        i4) echo int ;; i8) echo bigint ;; num) echo numeric ;; f8) echo double precision ;; at) echo timestamptz ;;
+        day) echo date, 10,000 of them ;; u) echo uuid ;; ip) echo inet, IPv4 ;; p) echo point ;; md5) echo text, md5 ;;
+        url) echo text, 48 to 54 characters that begin alike ;; few) echo int, 1,000 values ;;
+        seq) echo "timestamptz in the table''s order" ;; three) echo uuid, timestamptz, bigint: one composite index ;;
+    esac
+}
+
 main() {
     local index method size told made
     bench_machine
@@ -48,12 +58,13 @@ main() {
         WHERE \"table\" = 'typed'::regclass ORDER BY index::text" >"$WORK/advice"
     while read -r index method size told; do
         bench_sql -q -c "SELECT regexp_replace(regexp_replace(pg_get_indexdef('$index'::regclass),
-            'INDEX \\S+', 'INDEX made'), 'USING \\w+', 'USING rencoder')" | bench_sql -q
+            'INDEX \\S+', 'INDEX made'), 'USING \\w+', 'USING rencoder') ||
+            CASE (SELECT indnatts FROM pg_index WHERE indexrelid = '$index'::regclass) WHEN 1 THEN '' ELSE ' WITH (composite = on)' END" | bench_sql -q
         made=$(bench_sql -q -c "SELECT pg_relation_size('made')" -c 'DROP INDEX made')
         awk -v c="${index#typed_}" -v m="$method" -v s="$size" -v t="$told" -v d="$made" -v n="$ROWS" 'BEGIN {
             printf "%-14s %-8s %12.1f %12.1f %8.1f %8.3f\n", c, m, s * 8 / n, d * 8 / n, s / d, t / d
             exit t < 0.8 * d || t > 1.2 * d }' || bench_failures=$((bench_failures + 1))
-        bench_numbers "SELECT '${index#typed_}', v.* FROM (VALUES ('$method', $size, 'bytes', NULL, NULL, 1), ('rencoder', $made, 'bytes', NULL, NULL, 1),
+        bench_numbers "SELECT '$(column "${index#typed_}")', v.* FROM (VALUES ('$method', $size, 'bytes', NULL, NULL, 1), ('rencoder', $made, 'bytes', NULL, NULL, 1),
             ('$method, bits a row', $size * 8.0 / $ROWS, 'bits', NULL, NULL, 1), ('rencoder, bits a row', $made * 8.0 / $ROWS, 'bits', NULL, NULL, 1),
             ('times smaller', $size::numeric / $made, 'times', NULL, NULL, 1), ('told, of what was made', $told::numeric / $made, 'times', NULL, NULL, 1)) AS v"
     done <"$WORK/advice"
