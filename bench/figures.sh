@@ -23,11 +23,11 @@ parts() {
 large||bench/billion.sh 100|100 million random bigint, a table of 3.4 GB: sizes, and single queries, each in a session of its own
 types||bench/types.sh|sizes by type, a million rows, beside a btree (of points GiST)
 writes||bench/insert.sh 1 1 3|COPY of a million random bigint into a million, single rows, random updates
-builds||bench/build.sh 2 1 3|CREATE INDEX on 2 million rows (strings: 400,000)
+builds||bench/build.sh 1 1 3|CREATE INDEX on a million rows (strings: 200,000)
 ten||bench/ten.sh 300 1 3|ten columns of 300,000 rows: what writers pay for each index
-queries||bench/checks/rows.sh 2|queries of 2 million random bigint, 38 rows a page, all in shared buffers
+queries||bench/checks/rows.sh 1|queries of a million random bigint, 38 rows a page, all in shared buffers
 columns||bench/compare.sh --only indexes|queries of a million rows by type, all cached
-order||bench/checks/order.sh 3|rows in order, 3 million rows of 100,000 tenants
+order||bench/checks/order.sh 1|rows in order, a million rows of 100,000 tenants
 counts||bench/checks/counts.sh 3000 1 1024 0|count(*) of 3 million rows, the table in shared buffers
 counts-cached||bench/checks/counts.sh 3000 1 64 0|the same, the table in the kernel's cache
 exclude||bench/exclude.sh|a constraint that lets no value come twice
