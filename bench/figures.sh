@@ -53,7 +53,7 @@ run_part() { # NAME COMMAND
         printf 'begun:\t%s\nload before:\t%s\ncommit:\t%s\n' "$(date '+%F %H:%M')" "$(load)" \
             "$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)"
         # shellcheck disable=SC2086  # several words
-        BENCH_NUMBERS=1 BENCH_PG=${BENCH_PG:-17} bash "$root"/$2 || status=$?
+        BENCH_NUMBERS=1 BENCH_OBJECTS=$logs BENCH_PG=${BENCH_PG:-17} bash "$root"/$2 || status=$?
         printf 'load after:\t%s\nseconds:\t%s\nstatus:\t%s\n' "$(load)" $((SECONDS - begun)) "$status"
     } >"$log.new" 2>&1
     if ! grep -q '^number:' "$log.new"; then

@@ -15,6 +15,7 @@
 #   BENCH_PG    its version, instead; one that is not installed runs in a chroot, as in the tests
 #   BENCH_OUT   where scripts that draw figures put them (default: bench/results/figures)
 #   BENCH_NUMBERS   1: print what bench/figures.sh collects, too
+#   BENCH_OBJECTS   a directory that keeps what has been compiled, for the next script
 #   TMPDIR      where the temporary directory goes (default /tmp)
 #
 # A script that runs for long may set, before it sources this file:
@@ -132,8 +133,18 @@ bench_install() {
     bench_find_server >/dev/null || die "the packages are installed, but there is no complete server"
 }
 
+# Where the objects of these sources for this server are kept; nothing, if they are not.
+bench_objects() {
+    [[ -n ${BENCH_OBJECTS:-} ]] || return 0
+    echo "$BENCH_OBJECTS/$(cd "$bench_root" && { find src Makefile -type f ! -name '*.[ao]' -print0 | sort -z |
+        xargs -0 md5sum; echo "$BENCH_PG_CONFIG ${BENCH_PG:-}"; } | md5sum | cut -c 1-16).tar"
+}
+
 bench_clean_up() {
-    local status=$?
+    local status=$? objects
+    objects=$(bench_objects)
+    [[ -z $objects || -e $objects || ! -e $WORK/ready ]] ||
+        (cd "$WORK/src" && find . -name '*.o' -o -name '*.so' | tar -cf "$objects" -T -) || true
     ignore_signals
     # Without its server the second process soon comes to its end, whatever query it is waiting for.
     # SIGQUIT is the immediate shutdown.
@@ -166,7 +177,7 @@ bench_make_work() {
 
 # Runs the script again from a copy of the tree, and exits with its status.
 bench_start_over() {
-    local as=() status=0
+    local as=() status=0 objects
     bench_choose_chroot
     bench_install
     bench_make_work
@@ -177,6 +188,8 @@ bench_start_over() {
     [[ ${#bench_inputs[@]} -eq 0 ]] || cp -L -- "${bench_inputs[@]}" "$WORK/input/"
     export BENCH_PG_CONFIG BENCH_WORK=$WORK BENCH_STARTED=$bench_started
     BENCH_PG_CONFIG=$(bench_find_server)
+    objects=$(bench_objects)
+    [[ ! -e $objects ]] || tar -C "$WORK/src" --no-same-owner -xf "$objects"
     BENCH_COMMIT=$(git -C "$bench_root" describe --always 2>/dev/null || echo unknown)
     export BENCH_COMMIT
     # In the background: a shell that waits for a foreground program would not react to signals.
