@@ -43,6 +43,8 @@ PARTS
 }
 
 die() { echo "figures.sh: $*" >&2; exit 1; }
+# Is the commit what runs?
+changed() { git -C "$root" diff --quiet HEAD -- src sql bench ':!bench/results' 2>/dev/null || echo ', changed'; }
 load() { cut -d ' ' -f 1-3 /proc/loadavg; }
 
 # One part into its log; the log is there when it is complete.
@@ -51,7 +53,7 @@ run_part() { # NAME COMMAND
     echo "$1: $2, load $(load)" >&2
     {
         printf 'begun:\t%s\nload before:\t%s\ncommit:\t%s\n' "$(date '+%F %H:%M')" "$(load)" \
-            "$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)"
+            "$(git -C "$root" describe --always 2>/dev/null || echo unknown)$(changed)"
         # shellcheck disable=SC2086  # several words
         BENCH_NUMBERS=1 BENCH_OBJECTS=$logs BENCH_PG=${BENCH_PG:-17} bash "$root"/$2 || status=$?
         printf 'load after:\t%s\nseconds:\t%s\nstatus:\t%s\n' "$(load)" $((SECONDS - begun)) "$status"
