@@ -250,7 +250,7 @@ main() {
     [[ -e $bench_root/bench/data/nycflights13.csv.gz ]] ||
         die "bench/data/nycflights13.csv.gz is missing: a checkout of the repository has it, a release does not"
     bench_machine
-    bench_sql -c "SELECT format('Settings: shared_buffers %s, maintenance_work_mem %s, max_parallel_workers_per_gather %s, jit off, fsync off; the planner''s are the defaults.',
+    bench_sql -c "SELECT format('Settings: shared_buffers %s, maintenance_work_mem %s, max_parallel_workers_per_gather %s, jit off, fsync on; the planner''s are the defaults.',
         current_setting('shared_buffers'), current_setting('maintenance_work_mem'), current_setting('max_parallel_workers_per_gather'))"
     echo "The demo takes two minutes, on a machine that has other work five."
     echo "Loading .."

@@ -12,7 +12,7 @@ FNR > 1 {
     part = $1
     if (!((part, $2) in rows)) { rows[part, $2] = 1; row[part, ++n[part]] = $2 }
     if (!((part, $3) in columns)) { columns[part, $3] = 1; column[part, ++m[part]] = $3 }
-    cell[part, $2, $3] = with_unit($4, $5) ($6 != "" && $6 != $7 ? " (" with_unit($6, $5) " to " with_unit($7, $5) ")" : "")
+    cell[part, $2, $3] = with_unit($4, $5) ($6 != "" && $6 != $7 ? " (" spread(with_unit($6, $5), with_unit($7, $5)) ")" : "")
     rounds[part, $3] = $8
 }
 END {
@@ -42,6 +42,15 @@ function write(part,    i, j, line, limits) {
 
 function version(machine) { return match(machine, /PostgreSQL\) [0-9]+/) ? substr(machine, RSTART + 12, RLENGTH - 12) : "17" }
 
+# The unit once, if both have it.
+function spread(least, most,    unit) {
+    unit = most
+    sub(/^[^ ]+/, "", unit)
+    if (unit != "" && substr(least, length(least) - length(unit) + 1) == unit)
+        least = substr(least, 1, length(least) - length(unit))
+    return least " to " most
+}
+
 # As the texts tell it.
 function with_unit(x, unit) {
     if (unit == "bytes") {
@@ -56,15 +65,14 @@ function with_unit(x, unit) {
     return grouped(rounded(x)) (unit == "times" ? "" : " " unit)
 }
 
-function rounded(x) { return x ~ /^[0-9]+$/ ? x : x >= 100 ? sprintf("%.0f", x) : x >= 10 ? sprintf("%.1f", x) : sprintf("%.2f", x) }
+function rounded(x) { return x ~ /^[0-9]+$/ ? x : x >= 100 || x <= -100 ? sprintf("%.0f", x) : x >= 10 || x <= -10 ? sprintf("%.1f", x) : sprintf("%.2f", x) }
 
 function grouped(x,    whole, rest) {
     rest = match(x, /\..*/) ? substr(x, RSTART) : ""
     whole = rest == "" ? x : substr(x, 1, length(x) - length(rest))
-    while (whole ~ /^[0-9]{4}/ || whole ~ /^[0-9]+[0-9][0-9][0-9][0-9]/ ) {
+    while (whole ~ /[0-9][0-9][0-9][0-9]$/) {
         rest = "," substr(whole, length(whole) - 2) rest
         whole = substr(whole, 1, length(whole) - 3)
-        if (length(whole) <= 3) break
     }
     return whole rest
 }
