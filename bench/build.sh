@@ -6,7 +6,7 @@
 #
 # Tables of MILLIONS (default 5) million rows, cached as far as the machine's memory allows: "narrow" with 185
 # and "wide" with 35 rows a page of random int8, and "text", where keys cost most (a fifth of the rows).  Then, by btree
-# and by default alone, "ordered", which has int8 in the order of the table, and "hosts", short strings (a fifth).  Each
+# and by default alone, "ordered", which has int8 in the order of the table, and "hosts", short strings.  Each
 # round builds each index once, in turn.  "serial" means max_parallel_maintenance_workers = 0; "parallel" one
 # worker beside the leader.  Times are ratios of medians of the same run, by the clock and by the CPU time of all
 # processes of the build.  Ends with exit code 1 if a limit is exceeded.
@@ -42,7 +42,7 @@ CREATE TABLE ordered (k int8, n int4);
 INSERT INTO ordered SELECT i, i FROM generate_series(1, $ROWS) AS i;
 CREATE TABLE hosts (k text COLLATE "C");
 INSERT INTO hosts SELECT left(translate(md5((i + $SEED)::text), '0123456789abcdef', 'eeeaaoottinnsrhl'), 8 + (i & 7)::int)
-    || ('{.com,.com,.org,.net,.info}'::text[])[1 + i % 5] FROM generate_series(1, $ROWS / 5) AS i;
+    || ('{.com,.com,.org,.net,.info}'::text[])[1 + i % 5] FROM generate_series(1, $ROWS) AS i;
 COMMIT;
 VACUUM (FREEZE, ANALYZE) narrow, wide, text, ordered, hosts;
 -- CPU time of the postmaster's children that have ended: of a session and its workers.
@@ -148,9 +148,9 @@ main() {
             WHEN 'btree_par' THEN 'btree, two processes' ELSE what END || ', CPU', cpu, 'ms', least, most, $ROUNDS FROM m
         UNION ALL SELECT replace(tab, 'text', 'urls'), CASE a.what WHEN 'run' THEN 'rencoder' ELSE 'filter' END || ', CPU, times the btree''s',
             a.cpu / b.cpu, 'times', (SELECT min(x.cpu_ms / y.cpu_ms) FROM r x JOIN r y USING (tab, round)
-                WHERE (x.tab, x.what, y.what) = (tab, a.what, 'btree')),
+                WHERE (x.tab, x.what, y.what) = (a.tab, a.what, 'btree')),
             (SELECT max(x.cpu_ms / y.cpu_ms) FROM r x JOIN r y USING (tab, round)
-                WHERE (x.tab, x.what, y.what) = (tab, a.what, 'btree')), $ROUNDS
+                WHERE (x.tab, x.what, y.what) = (a.tab, a.what, 'btree')), $ROUNDS
         FROM m a JOIN m b USING (tab) WHERE a.what IN ('run', 'filter') AND b.what = 'btree' ORDER BY 1, 2"
     bench_limit 'narrow: time of a btree / filters (CPU)' "$(ratio narrow btree filter cpu_ms)" '>=' 3
     for tab in narrow wide text; do

@@ -23,7 +23,7 @@ parts() {
 large||bench/billion.sh 100|100 million random bigint, a table of 3.4 GB: sizes, and single queries, each in a session of its own
 types||bench/types.sh|sizes by type, a million rows, beside a btree (of points GiST)
 writes||bench/insert.sh 1 1 3|COPY of a million random bigint into a million, single rows, random updates
-builds||bench/build.sh 1 1 3|CREATE INDEX on a million rows (strings: 200,000)
+builds||bench/build.sh 1 1 3|CREATE INDEX on a million rows (urls: 200,000)
 ten||bench/ten.sh 300 1 3|ten columns of 300,000 rows: what writers pay for each index
 queries||bench/checks/rows.sh 1|queries of a million random bigint, 38 rows a page, all in shared buffers
 columns||bench/compare.sh --only indexes|queries of a million rows by type, all cached
