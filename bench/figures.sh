@@ -35,7 +35,7 @@ peers||bench/peers.sh|the README's first example by each index of PostgreSQL; se
 tpch||bench/tpch.sh 0.3 1 0|20 secondary indexes of TPC-H, 0.3 of its gigabyte
 sizing||bench/sizing.sh|sizes by options, nulls, equal values; filters
 saas||bench/saas.sh|the advice for a service's database, followed
-filters||bench/filter/figures.sh|filters by themselves, no server
+filters||bench/filter/figures.sh ../results/figures 1 filter_speed|filters by themselves, no server
 year||bench/year.sh 240|a year of loads, updates and retention, in four minutes
 billion|long|bench/billion.sh|a billion random bigint
 year-hour|long|bench/year.sh 3600|a year, in an hour
