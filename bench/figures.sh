@@ -28,7 +28,7 @@ ten||bench/ten.sh 300 1 3|ten columns of 300,000 rows: what writers pay for each
 queries||bench/checks/rows.sh 1|queries of a million random bigint, 38 rows a page, all in shared buffers
 columns||bench/compare.sh --only indexes|queries of a million rows by type, all cached
 order||bench/checks/order.sh 1|rows in order, a million rows of 100,000 tenants
-counts||bench/checks/counts.sh 3000 1 1024 0|count(*) of 3 million rows, the table in shared buffers
+counts||bench/checks/counts.sh 3000 1 1024 0|what count(*) of 3 million rows costs, the table in shared buffers
 counts-cached||bench/checks/counts.sh 3000 1 64 0|the same, the table in the kernel's cache
 exclude||bench/exclude.sh|a constraint that lets no value come twice
 peers||bench/peers.sh|the README's first example by each index of PostgreSQL; seven columns of few to many values

@@ -137,7 +137,7 @@ bench_install() {
 bench_objects() {
     [[ -n ${BENCH_OBJECTS:-} ]] || return 0
     echo "$BENCH_OBJECTS/$(cd "$bench_root" && { find src Makefile -type f ! -name '*.[ao]' -print0 | sort -z |
-        xargs -0 md5sum; echo "$BENCH_PG_CONFIG ${BENCH_PG:-}"; } | md5sum | cut -c 1-16).tar"
+        xargs -0 md5sum; echo "${BENCH_PG_CONFIG:-} ${BENCH_PG:-}"; } | md5sum | cut -c 1-16).tar"
 }
 
 bench_clean_up() {

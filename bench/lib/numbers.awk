@@ -13,7 +13,8 @@ FNR > 1 {
     if (!((part, $2) in rows)) { rows[part, $2] = 1; row[part, ++n[part]] = $2 }
     if (!((part, $3) in columns)) { columns[part, $3] = 1; column[part, ++m[part]] = $3 }
     cell[part, $2, $3] = with_unit($4, $5) ($6 != "" && $6 != $7 ? " (" spread(with_unit($6, $5), with_unit($7, $5)) ")" : "")
-    rounds[part, $3] = $8
+    if ($8 + 0 > rounds[part]) rounds[part] = $8 + 0
+    if (least_rounds[part] == "" || $8 + 0 < least_rounds[part]) least_rounds[part] = $8 + 0
 }
 END {
     for (p = 1; p <= parts; p++)
@@ -23,6 +24,7 @@ END {
 
 function write(part,    i, j, line, limits) {
     limits = status[part] != 0 ? "; a limit of the script was missed" : ""
+    limits = limits "; each number of " (least_rounds[part] < rounds[part] ? least_rounds[part] " to " : "") rounds[part] " measurement" (rounds[part] > 1 ? "s" : "")
     printf "## %s\n\n%s. `BENCH_PG=%s bash %s`, %s, %s s, load %s before and %s after, commit %s%s. %s.\n\n",
         part, toupper(substr(asks[part], 1, 1)) substr(asks[part], 2), version(machine[part]), command[part], begun[part],
         seconds[part], before[part], after[part], commit[part], limits, machine[part]
