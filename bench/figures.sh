@@ -26,12 +26,12 @@ writes||bench/insert.sh 1 1 3|COPY of a million random bigint into a million, si
 builds||bench/build.sh 1 1 3|CREATE INDEX on a million rows (urls: 200,000)
 ten||bench/ten.sh 300 1 3|ten columns of 300,000 rows: what writers pay for each index
 queries||bench/checks/rows.sh 1|queries of a million random bigint, 38 rows a page, all in shared buffers
-columns||bench/compare.sh --only indexes|queries of a million rows by type, all cached
+columns||bench/compare.sh --only indexes --columns uniform,domain,p|queries of a million rows by type, all cached
 order||bench/checks/order.sh 1|rows in order, a million rows of 100,000 tenants
 counts||bench/checks/counts.sh 3000 1 1024 0|what count(*) of 3 million rows costs, the table in shared buffers
 counts-cached||bench/checks/counts.sh 3000 1 64 0|the same, the table in the kernel's cache
 exclude||bench/exclude.sh|a constraint that lets no value come twice
-peers||bench/peers.sh|the README's first example by each index of PostgreSQL; seven columns of few to many values
+peers||bench/peers.sh 1|the README's first example by each index of PostgreSQL; seven columns of few to many values
 tpch||bench/tpch.sh 0.3 1 0|20 secondary indexes of TPC-H, 0.3 of its gigabyte
 sizing||bench/sizing.sh|sizes by options, nulls, equal values; filters
 saas||bench/saas.sh|the advice for a service's database, followed
