@@ -72,6 +72,7 @@ lint:
 	bash '$(srcdir)/test/check_layers.sh'
 	bash '$(srcdir)/test/check_tests.sh'
 	perl '$(srcdir)/test/check_texts.pl'
+	perl '$(srcdir)/test/check_figures.pl'
 	perl '$(srcdir)/test/check_release.pl' '$(srcdir)'
 	bash '$(srcdir)/test/check_indent.sh' '$(PG_CONFIG)'
 

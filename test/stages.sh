@@ -212,7 +212,7 @@ texts()
 	local name status
 
 	heading "the texts, and what releases are made of"
-	for name in texts release; do
+	for name in texts figures release; do
 		status=0
 		perl "$WORK/src/test/check_$name.pl" > "$WORK/log/$name" 2>&1 || status=$?
 		cat "$WORK/log/$name"
