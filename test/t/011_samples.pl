@@ -11,10 +11,10 @@ use Test::More;
 my $BLCKSZ      = 8192;
 my $PAYLOAD     = 24;
 my $PAGE_ID     = 0xFFB6;    # src/store/page.h
-my $PAGES       = 4;         # src/store/hint_pages.h, behind one of counts
+my $PAGES       = 4;         # src/store/hint_pages.h
 my $ENTRIES     = 8;         # where they begin in the payload
 my $ENTRY       = 24;
-my $HINT_ROOT   = 32;        # in the metapage's payload (src/store/meta.h)
+my $SAMPLES_ROOT = 7776;     # in the metapage's payload, behind 64 runs (src/store/meta.h)
 
 my $RECORD = 'SET rencoder.sample_rate = 1; SET enable_seqscan = off; SET enable_indexscan = off;'
   . ' SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off;';
@@ -292,13 +292,13 @@ check_index($node, 'made anew by the next that is added');
 change_file($node, $path, sub {
 	my ($data) = @_;
 
-	substr($$data, $PAYLOAD + $HINT_ROOT, 4) = pack('V', 1 << 30);
+	substr($$data, $PAYLOAD + $SAMPLES_ROOT, 4) = pack('V', 1 << 30);
 });
 is(scan_for($node, 1, 100), 0, 'scans go on without sample pages');
 is(count_samples($node), 0, 'there are none');
 compare($node, 'without sample pages');
 ($ret, $out, $err) = $node->psql('postgres', "SELECT rencoder_index_check('t_v')");
-like($err, qr/It refers to 5 pages from block 1073741824/, 'the check says so');
+like($err, qr/It refers to 4 pages from block 1073741824/, 'the check says so');
 ($ret, $out, $err) = $node->psql('postgres', "SELECT rencoder_add_query_sample('t_v', 1, 1)");
 like($err, qr/is corrupted at block 0\n/, 'who adds one is told');
 $node->safe_psql('postgres', 'REINDEX INDEX t_v');
