@@ -24,6 +24,11 @@ CREATE FUNCTION strange.meets(gis.geometry, gis.geometry) RETURNS bool LANGUAGE 
 	AS 'SELECT true';
 CREATE OPERATOR strange.@ (LEFTARG = gis.geometry, RIGHTARG = gis.geometry,
 	FUNCTION = strange.meets);
+CREATE FUNCTION strange.is(oid, regclass) RETURNS bool LANGUAGE plpgsql AS $$
+BEGIN
+	RAISE 'strange.is() was called';
+END $$;
+CREATE OPERATOR strange.= (LEFTARG = oid, RIGHTARG = regclass, FUNCTION = strange.is);
 CREATE EXTENSION rencoder_postgis SCHEMA strange;
 \set VERBOSITY default
 DROP SCHEMA strange CASCADE;

@@ -218,8 +218,19 @@ SELECT opcname, opcintype::regtype FROM pg_opclass
 	JOIN pg_type t ON t.oid = opcintype JOIN pg_am a ON a.oid = opcmethod
 WHERE amname = 'rencoder' AND typnamespace <> 'pg_catalog'::regnamespace;
 DROP EXTENSION rencoder;
-CREATE FUNCTION trap.rencoder_metapage(regclass) RETURNS int LANGUAGE sql RETURN 1;
+-- Nor does it call, or bind to, what fits better.
+CREATE FUNCTION trap.format(text, text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	RAISE 'trap.format() was called';
+END $$;
 \set SHOW_CONTEXT never
+CREATE EXTENSION rencoder SCHEMA trap;
+DROP FUNCTION trap.format(text, text);
+CREATE FUNCTION trap.times(integer, float8) RETURNS float8 LANGUAGE sql RETURN 0;
+CREATE OPERATOR trap.* (FUNCTION = trap.times, LEFTARG = integer, RIGHTARG = float8);
+CREATE EXTENSION rencoder SCHEMA trap;
+DROP OPERATOR trap.* (integer, float8);
+CREATE FUNCTION trap.rencoder_metapage(regclass) RETURNS int LANGUAGE sql RETURN 1;
 CREATE EXTENSION rencoder SCHEMA trap;
 \set SHOW_CONTEXT errors
 \c :old

@@ -4,11 +4,22 @@
 \echo Use "ALTER EXTENSION rencoder UPDATE TO '0.9.0'" to load this file. \quit
 
 -- PostgreSQL 20 gives indexes functions of their own for statistics; the view is the same in all versions.
+-- Names are those of pg_catalog meanwhile, whatever others have made in the schema of the extension.
 DO $do$
 DECLARE
-	definition text := pg_get_functiondef('rencoder_advise(regnamespace)'::regprocedure);
+	path text := pg_catalog.current_setting('search_path');
+	definition text;
 	f record;
 BEGIN
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
+		pg_catalog.set_config('quote_all_identifiers', 'off', true),
+		pg_catalog.set_config('standard_conforming_strings', 'on', true);
+	SELECT pg_get_functiondef(p.oid) INTO STRICT definition
+	FROM pg_proc AS p JOIN pg_extension AS e ON e.extnamespace = p.pronamespace
+	WHERE e.extname = 'rencoder' AND p.proname = 'rencoder_advise' AND p.prolang = (
+		SELECT l.oid FROM pg_language AS l WHERE l.lanname = 'sql')
+		AND EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+			AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e');
 	FOR f IN SELECT * FROM (VALUES ('numscans', 'idx_scan'), ('tuples_returned', 'idx_tup_read'),
 			('tuples_fetched', 'idx_tup_fetch')) AS v (function, col)
 	LOOP
@@ -17,6 +28,7 @@ BEGIN
 				'WHERE s.indexrelid = leaves.indexrelid), 0)', f.col));
 	END LOOP;
 	EXECUTE definition;
+	PERFORM pg_catalog.set_config('search_path', path, true);
 END $do$;
 
 -- Indexes of sorted runs have no pages of query samples.
@@ -144,3 +156,36 @@ COMMENT ON FUNCTION rencoder_maintainable(regclass, boolean) IS
 	'false, with a warning, for a relation that rencoder_maintain() skips: neither a table nor an index, or an index of another owner';
 COMMENT ON FUNCTION rencoder_maintain(regclass) IS
 	'maintains an index, or all indexes of a table and its partitions, as VACUUM does; says how many pages of the table were not indexed before (indexes that the caller owns)';
+
+-- Names in functions and views were looked for in the schema of the extension, too.
+DO $do$
+DECLARE
+	strange text;
+BEGIN
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+	WITH members AS (
+		SELECT d.classid, d.objid
+		FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid AND e.extname = 'rencoder'
+		WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+	), parts AS (
+		SELECT * FROM members
+		UNION ALL
+		SELECT 'pg_rewrite'::regclass, r.oid
+		FROM pg_rewrite AS r JOIN members AS m ON m.classid = 'pg_class'::regclass AND m.objid = r.ev_class
+	)
+	SELECT pg_describe_object(d.refclassid, d.refobjid, 0) INTO strange
+	FROM parts AS p JOIN pg_depend AS d ON d.classid = p.classid AND d.objid = p.objid
+	WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass,
+			'pg_class'::regclass)
+		AND d.refobjid >= 16384
+		AND NOT EXISTS (SELECT FROM members AS m WHERE m.classid = d.refclassid AND m.objid = d.refobjid)
+		AND NOT EXISTS (SELECT FROM pg_type AS t JOIN members AS m ON m.classid = 'pg_class'::regclass
+				AND m.objid = t.typrelid
+			WHERE d.refclassid = 'pg_type'::regclass AND t.oid = d.refobjid)
+	LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION '% is part neither of PostgreSQL nor of rencoder', strange
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Create the extension in a schema that has no such object.';
+	END IF;
+END $do$;

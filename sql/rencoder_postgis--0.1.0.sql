@@ -43,6 +43,8 @@ DO $$
 DECLARE
 	strange text;
 BEGIN
+	-- This block finds no such names.
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 	SELECT pg_describe_object(class, object, 0) INTO strange
 	FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod,
 		LATERAL (SELECT 'pg_type'::regclass, c.opcintype

@@ -211,8 +211,16 @@ set_space_root(Relation index, RencoderRoot which, BlockNumber root, bool log)
 {
 	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	RencoderWal *wal = rencoder_wal_begin(index, log);
+	RencoderMetaPageData *metadata = RencoderPageGetMeta(rencoder_wal_register(wal, buf));
 
-	*root_in_space(RencoderPageGetMeta(rencoder_wal_register(wal, buf)), which) = root;
+	*root_in_space(metadata, which) = root;
+
+	/*
+	 * Development versions took what stands behind the counts for samples:
+	 * their sessions are refused.
+	 */
+	if (which == RENCODER_ROOT_STATS)
+		metadata->version = RENCODER_VERSION;
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(buf);
 }
