@@ -19,7 +19,8 @@ sample_entry_check(const RencoderSample *entry)
 static bool
 sample_entry_is_valid(const RencoderSample *entry)
 {
-	return entry->source >= RENCODER_SAMPLE_SCAN && entry->lo <= entry->hi && entry->check == sample_entry_check(entry);
+	return entry->source >= RENCODER_SAMPLE_SCAN && entry->lo <= entry->hi &&
+		entry->check == sample_entry_check(entry);
 }
 
 RencoderSample

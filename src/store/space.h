@@ -45,7 +45,7 @@ typedef enum RencoderRoot
 	RENCODER_ROOT_FREE,
 	RENCODER_ROOT_STATS,
 	RENCODER_ROOT_SAMPLES
-}			RencoderRoot;
+} RencoderRoot;
 
 /* The first of these pages, or RENCODER_NO_BLOCK.  Locks: metapage share, released. */
 extern BlockNumber rencoder_space_find_root(Relation index, RencoderRoot which);

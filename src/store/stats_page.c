@@ -35,7 +35,8 @@ put_stats(Page page, const RencoderStats *stats)
 bool
 rencoder_stats_read(Relation index, RencoderStats *stats)
 {
-	Buffer		buf = rencoder_hints_lock(index, rencoder_space_find_root(index, RENCODER_ROOT_STATS), BUFFER_LOCK_SHARE, NULL);
+	Buffer		buf = rencoder_hints_lock(index, rencoder_space_find_root(index, RENCODER_ROOT_STATS),
+										  BUFFER_LOCK_SHARE, NULL);
 
 	if (!BufferIsValid(buf))
 		return false;
@@ -77,7 +78,8 @@ add_wal_work(void *arg)
 	const WalWork *work = (const WalWork *) arg;
 	RencoderStats stats = {.wal = work->bytes};
 
-	(void) rencoder_stats_add(work->index, rencoder_space_find_root(work->index, RENCODER_ROOT_STATS), &stats, true);
+	(void) rencoder_stats_add(work->index, rencoder_space_find_root(work->index, RENCODER_ROOT_STATS), &stats,
+							  true);
 }
 
 void

@@ -2,14 +2,13 @@
  * stats_page.h
  *		Counts of scans and of WAL, kept in the index.
  *
- * The first of the pages of hints:
+ * A page of hints that the metapage names (hint_pages.h):
  *
  *		 0          40      48    56      60
  *		 | count[5] | since | wal | check | 0 |
  *
- * Counts are added as hints
- * (hint_pages.h): not logged, so a crash or a standby has older ones.  A torn page has a wrong check value
- * and begins anew.
+ * Counts are added as hints: not logged, so a crash or a standby has older ones.  A torn page has a wrong
+ * check value and begins anew.
  */
 #ifndef RENCODER_STATS_PAGE_H
 #define RENCODER_STATS_PAGE_H
