@@ -10,9 +10,8 @@
  *
  * Base runs and matrices cover the pages [from, to) that they have read: a page is covered by the
  * one of the greatest rank that has it in its interval.  "number" is the identity of a run's pages and
- * is never given twice; "rank" is the number of the reading, which a copy of a run inherits with cut,
- * horizon and interval (INV-18).  [from, to) may go beyond the table's end: these pages are covered,
- * empty.  A run without trees, whose pages have no rows, is legal.
+ * is never given twice; "rank" is the number of the reading (INV-18).  [from, to) may go beyond the
+ * table's end: these pages are covered, empty.  A run without trees, whose pages have no rows, is legal.
  *
  * A delta has whole keys of entries of the pending list, of rows on the pages [from, to); it covers
  * nothing.
