@@ -353,7 +353,7 @@ asked_trees(const RencoderQuery *query)
 		if (!rencoder_column_is_asked(q))
 			continue;
 		nasked++;
-		ntrees = q->has_keys ? Max(ntrees, col + 1) : rencoder_run_null_tree(query->natts, col) + 1;
+		ntrees = q->wants_null || q->wants_values ? rencoder_run_null_tree(query->natts, col) + 1 : col + 1;
 	}
 	return nasked > 1 ? rencoder_run_ntrees(query->natts) : ntrees;
 }
@@ -417,6 +417,7 @@ add_column(const RencoderCostRuns *runs, const RencoderQuery *query, int col,
 		if (base->info == NULL)
 			continue;
 		pages += base->pages;
+		Assert(runs->ntrees > (q->wants_null || q->wants_values ? rencoder_run_null_tree(query->natts, col) : col));
 		tree = &base->info->column[col];
 		add_tree(tree, base->share, column);
 		if (base->searched)
