@@ -15,9 +15,9 @@ SELECT i, CASE WHEN i % 3 > 0 THEN hashint8extended(i, :seed) END,
 	random() < CASE WHEN i > 7 * 380 THEN 0.5 ELSE 1.0 / 140 END, repeat('x', 1000)
 FROM generate_series(1, 7 * 400) i;
 CREATE INDEX part_v ON part USING rencoder (v)
-	WITH (pages_per_range = 1) WHERE open;
+	WITH (pages_per_range = 1, autosummarize = off) WHERE open;
 CREATE INDEX part_two ON part USING rencoder (id, v)
-	WITH (pages_per_range = 1) WHERE open
+	WITH (pages_per_range = 1, autosummarize = off) WHERE open
 	AND v IS NULL;
 VACUUM ANALYZE part;
 
