@@ -13,7 +13,7 @@ use RencoderTest;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(make_table verify crash_at_work look_at_work);
+our @EXPORT = qw(make_table verify crash_at_work crash_when look_at_work);
 
 # Half of each page is free.  Rows up to KEPT keep their v for ever; of the others change()
 # updates one of PART.
@@ -154,6 +154,26 @@ sub crash_at_work
 	$node->stop('immediate');
 	finish_work($work, $name);
 	$node->start;
+	return;
+}
+
+# Both work until a condition is seen to be true.  The session that looks for it brings the WAL to
+# disk and dies, and with it the server, which comes again.
+sub crash_when
+{
+	my ($node, $condition, $name) = @_;
+	my $work = start_work($node);
+	my $seconds = $PostgreSQL::Test::Utils::timeout_default;
+
+	my ($ret, $out, $err) = $node->psql('postgres', qq{SET statement_timeout = '${seconds}s';
+		DO \$\$ BEGIN
+			WHILE NOT ($condition) LOOP END LOOP;
+			PERFORM pg_switch_wal();
+			EXECUTE format('COPY (SELECT) TO PROGRAM %L', 'kill -9 ' || pg_backend_pid());
+		END \$\$});
+	die "in vain: $condition: $err" if $err =~ /ERROR/;
+	finish_work($work, $name);
+	wait_for_server($node);
 	return;
 }
 

@@ -22,14 +22,17 @@ my $LATEST = q{SELECT max(run) FROM rencoder_runs('t_idx')};
 # late or not at all.
 #
 my $node = new_node('crash',
-	conf => "shared_buffers = 2MB\nbgwriter_delay = 10ms\nwal_writer_delay = 10ms\n");
+	conf => "shared_buffers = 2MB\nbgwriter_delay = 10ms\nwal_writer_delay = 10ms\n"
+	  . "restart_after_crash = on\n");
 make_table($node, @TABLE);
 ok(uses_index($node, 'postgres', 'SELECT id FROM t WHERE v = 5', 't_idx'), 'queries use the index');
 my $left_over = 0;
-# Rounds more, until a crash has met a run that was being made or freed.
-for (my $round = 1; $round <= $ROUNDS || ($left_over == 0 && $round <= 10 * $ROUNDS); $round++)
+# If none of these crashes has met a run that was being made or freed, others wait for one.
+for (my $round = 1; $round <= $ROUNDS || ($left_over == 0 && $round <= 4 * $ROUNDS); $round++)
 {
-	crash_at_work($node, rnd_between(100_000, 900_000), "crash $round", $round % 3 == 0);
+	$round <= $ROUNDS
+	  ? crash_at_work($node, rnd_between(100_000, 900_000), "crash $round", $round % 3 == 0)
+	  : crash_when($node, "($LEFT) > 0", "crash $round");
 	$left_over += $node->safe_psql('postgres', $LEFT);
 	verify($node, "crash $round");
 	$node->safe_psql('postgres', "VACUUM t");
