@@ -82,17 +82,27 @@ count_key_columns(Relation index)
 
 /*
  * Constraints want one row found for each that comes, at once.  Filters would have ranges of the table
- * read.
+ * read.  And a check that was put off is never made of a row that a HOT update has left, from PostgreSQL 16
+ * on: unique_key_recheck() looks for the row by the place that aminsert was told, takes that for the root of a
+ * chain, and finds nothing.
  */
 static void
-refuse_filters_for_exclusion(Relation index)
+refuse_exclusion(Relation index)
 {
-	if (index->rd_index->indisexclusion && !rencoder_options_use_runs(index))
+	if (!index->rd_index->indisexclusion)
+		return;
+	if (!rencoder_options_use_runs(index))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("exclusion constraints cannot be enforced by \"storage = filter\""),
 				 errdetail("Index \"%s\" would enforce one.", RelationGetRelationName(index)),
 				 errhint("Create the constraint without \"storage\".")));
+	if (!index->rd_index->indimmediate)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("access method \"rencoder\" does not support deferrable constraints"),
+				 errdetail("Index \"%s\" would enforce one.", RelationGetRelationName(index)),
+				 errhint("Create the constraint without DEFERRABLE, or with access method \"btree\".")));
 }
 
 /*
@@ -285,7 +295,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	BlockNumber nblocks;
 
 	refuse_collations(index);
-	refuse_filters_for_exclusion(index);
+	refuse_exclusion(index);
 	/* Once; TRUNCATE in its own transaction and at commit builds it again. */
 	if (!is_rebuild(index))
 		warn_of_other_operators(index);
