@@ -325,6 +325,30 @@ SELECT buffers('SELECT * FROM o WHERE a BETWEEN 1 AND 20000000') + 15
 	IS DISTINCT FROM (current_setting('debug_assertions')::boolean
 		AND current_setting('server_version_num')::int >= 160000) AS fewer;
 
+-- For its order no function of users is called that the query does not name: whoever reads the table need
+-- not have the right to, and has rights that its owner has not.
+CREATE FUNCTION own(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN v % 100; END';
+REVOKE EXECUTE ON FUNCTION own(int) FROM PUBLIC;
+CREATE TABLE named (a int, b int);
+INSERT INTO named SELECT i % 1000, i FROM generate_series(1, 5000) i;
+CREATE INDEX named_two ON named USING rencoder (a, own(b)) WITH (composite = on);
+CREATE INDEX named_some ON named USING rencoder (own(b)) WHERE a > 990;
+CREATE INDEX named_own ON named USING rencoder ((a % 2), abs(b)) WITH (composite = on);
+VACUUM ANALYZE named;
+CREATE ROLE regress_rencoder_ordered;
+GRANT USAGE ON SCHEMA ordered TO regress_rencoder_ordered;
+GRANT SELECT ON named TO regress_rencoder_ordered;
+SET ROLE regress_rencoder_ordered;
+SELECT a FROM named WHERE a > 500 ORDER BY a LIMIT 2;
+SELECT count(*) FROM named WHERE a > 990;
+SELECT a, b FROM named WHERE a > 990 ORDER BY b LIMIT 2;
+SELECT own(1);
+SELECT sorts('SELECT * FROM named WHERE a % 2 = 1 ORDER BY abs(b) LIMIT 3');
+RESET ROLE;
+DROP TABLE named;
+REVOKE USAGE ON SCHEMA ordered FROM regress_rencoder_ordered;
+DROP ROLE regress_rencoder_ordered;
+
 -- A cursor's rows do not change, nor come twice, whatever becomes of the index meanwhile.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 DECLARE c CURSOR FOR SELECT a FROM o ORDER BY a;

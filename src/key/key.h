@@ -322,8 +322,12 @@ extern bool rencoder_key_any_coded(Relation index);
 /*
  * Do rows in the order of the index's only column of keys come in that of its columns, as families of
  * btree have it for their types?  Then family[] gets them.  Looked up once for an entry of relcache.
+ * Not of an index that would call functions of users for it which the query need not name.
  */
 extern bool rencoder_key_has_order(Relation index, Oid *family);
+
+/* Are expressions more than functions and types that every server has? */
+extern bool rencoder_key_runs_users(List *expressions);
 
 /*
  * Sets single[INDEX_MAX_KEYS]: which columns have one value, or null, in all rows that satisfy n scan

@@ -5,7 +5,10 @@
 #include "key/key.h"
 
 #include "access/stratnum.h"
+#include "access/transam.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
+#include "utils/relcache.h"
 
 #include "store/meta.h"
 
@@ -30,11 +33,68 @@ column_order_family(Relation index, int col)
 	return btree;
 }
 
+static bool
+is_users(Oid object, void *arg)
+{
+	return object >= FirstNormalObjectId;
+}
+
+/*
+ * Is this more than functions and types that every server has?  A domain's checks, for one, are the users', and only
+ * nodes of these kinds show all that they run.
+ */
+static bool
+runs_users(Node *node, void *arg)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_List:
+			break;
+		case T_Var:
+		case T_Const:
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_ScalarArrayOpExpr:
+		case T_BoolExpr:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+		case T_CoalesceExpr:
+			if (is_users(exprType(node), NULL) || check_functions_in_node(node, is_users, NULL))
+				return true;
+			break;
+		default:
+			return true;
+	}
+	return expression_tree_walker(node, runs_users, arg);
+}
+
+bool
+rencoder_key_runs_users(List *expressions)
+{
+	return runs_users((Node *) expressions, NULL);
+}
+
+/*
+ * Would rows be put in order by functions of users that a query need not name, and its user need not have the
+ * right to call?  A column that is asked for, by itself, or sorted by, the query names; other columns, and that
+ * of an index taken for its predicate alone, it does not.
+ */
+static bool
+order_runs_users(Relation index)
+{
+	return (IndexRelationGetNumberOfKeyAttributes(index) > 1 || RelationGetIndexPredicate(index) != NIL) &&
+		rencoder_key_runs_users(RelationGetIndexExpressions(index));
+}
+
 /* The families of all columns; false if one has none. */
 static bool
 find_order_families(Relation index, Oid *family)
 {
-	if (rencoder_key_columns(index) > 1)
+	if (rencoder_key_columns(index) > 1 || order_runs_users(index))
 		return false;
 	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
 	{

@@ -22,16 +22,15 @@
 
 #include "access/parallel.h"
 #include "access/table.h"
-#include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "nodes/nodeFuncs.h"
 #include "storage/proc.h"
 #include "utils/relcache.h"
 #include "utils/snapmgr.h"
 
 #include "base/options.h"
 #include "base/subtransaction.h"
+#include "key/key.h"
 #include "make/choose.h"
 #include "make/make_delta.h"
 #include "store/stats_page.h"
@@ -111,50 +110,11 @@ remember_new_index(Relation index)
 }
 
 static bool
-is_users(Oid object, void *arg)
-{
-	return object >= FirstNormalObjectId;
-}
-
-/*
- * Is this more than functions and types that every server has?  A domain's checks, for one, are the users', and only
- * nodes of these kinds show all that they run.
- */
-static bool
-runs_users(Node *node, void *arg)
-{
-	if (node == NULL)
-		return false;
-	switch (nodeTag(node))
-	{
-		case T_List:
-			break;
-		case T_Var:
-		case T_Const:
-		case T_FuncExpr:
-		case T_OpExpr:
-		case T_ScalarArrayOpExpr:
-		case T_BoolExpr:
-		case T_NullTest:
-		case T_BooleanTest:
-		case T_RelabelType:
-		case T_CoerceViaIO:
-		case T_CoalesceExpr:
-			if (is_users(exprType(node), NULL) || check_functions_in_node(node, is_users, NULL))
-				return true;
-			break;
-		default:
-			return true;
-	}
-	return expression_tree_walker(node, runs_users, arg);
-}
-
-static bool
 may_make_run(Relation index)
 {
 	return rencoder_options(index)->autosummarize && !IsInParallelMode() &&
-		!runs_users((Node *) RelationGetIndexExpressions(index), NULL) &&
-		!runs_users((Node *) RelationGetIndexPredicate(index), NULL);
+		!rencoder_key_runs_users(RelationGetIndexExpressions(index)) &&
+		!rencoder_key_runs_users(RelationGetIndexPredicate(index));
 }
 
 /* NULL: scans have not read much lately. */
