@@ -288,6 +288,22 @@ UPDATE status SET n = n, s = s WHERE n % 100 = 1;
 SELECT buffers('SELECT * FROM status ORDER BY s LIMIT 10') <= 80 AS ascending,
 	buffers('SELECT * FROM status ORDER BY s DESC LIMIT 10') <= 80 AS descending;
 
+-- Many values with one key are sorted, also where the rows that are found first are gone.
+CREATE TABLE alike (id int, u uuid);
+INSERT INTO alike SELECT i, ('20000000-0000-0000-' || left(md5(i::text), 4) || '-' ||
+	right(md5(i::text), 12))::uuid FROM generate_series(1, 6000) i;
+CREATE INDEX alike_u ON alike USING rencoder (u) WITH (autosummarize = off);
+UPDATE alike SET u = ('1' || right(u::text, 35))::uuid WHERE id <= 3000;
+DELETE FROM alike WHERE id <= 1000;
+ANALYZE alike;
+SELECT rencoder_maintain_index('alike_u') IS NOT NULL AS maintained;
+SELECT entries > 40 AS many FROM rencoder_runs('alike_u') WHERE kind = 'delta';
+SELECT plan_line('SELECT u FROM alike ORDER BY u');
+SELECT count(*), count(*) FILTER (WHERE u < before) AS out_of_order
+FROM (SELECT u, lag(u) OVER () AS before FROM (SELECT u FROM alike ORDER BY u OFFSET 0) o) q;
+SELECT count(*), count(*) FILTER (WHERE u > before) AS out_of_order
+FROM (SELECT u, lag(u) OVER () AS before FROM (SELECT u FROM alike ORDER BY u DESC OFFSET 0) o) q;
+
 -- If it is known how many rows are wanted, not many more are fetched.
 CREATE TABLE wanted (tenant int, at int, filler text);
 ALTER TABLE wanted ALTER filler SET STORAGE plain;

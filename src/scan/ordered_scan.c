@@ -54,7 +54,7 @@ struct RencoderOrderedScan
 	bool		first;			/* has no slice of keys ended yet? */
 	bool		nulls_done;		/* were nulls handed out? */
 	bool		crowded;		/* are the slice's rows many, with one key? */
-	bool		unsorted;		/* they have one value */
+	bool		unsorted;		/* they have one value, it is known */
 	bool		again;			/* the slice is to be searched again */
 	bool		has_row;		/* is there one to be handed out first? */
 	ItemPointerData row_tid;
@@ -445,7 +445,8 @@ next_found(RencoderOrderedScan *order, IndexScanDesc scan, RencoderRowKind *kind
 
 /*
  * Rows with keys of many values would be too many to be sorted before the first is handed out.  If the
- * key of a slice stands for one value they need not be.
+ * key of a slice stands for one value they need not be.  While no row was seen, that is not known.  False:
+ * they are to be sorted.
  */
 static bool
 look_at_crowd(RencoderOrderedScan *order, IndexScanDesc scan)
@@ -458,7 +459,7 @@ look_at_crowd(RencoderOrderedScan *order, IndexScanDesc scan)
 	if (kind != RENCODER_ROW_KEY ||
 		!rencoder_key_is_exact(scan->indexRelation, 0, order->sort.values->tts_values[0], order->coder, key))
 		return false;
-	order->has_row = true;
+	order->unsorted = order->has_row = true;
 	order->row_tid = scan->xs_heaptid;
 	return true;
 }
@@ -504,10 +505,9 @@ rencoder_ordered_scan_sort(RencoderOrderedScan *order, IndexScanDesc scan)
 	order->nulls_done |= order->phase == PHASE_NULLS;
 	if (order->crowded && !order->unsorted)
 	{
-		order->unsorted = look_at_crowd(order, scan);
-		if (!order->unsorted)
+		good = look_at_crowd(order, scan);
+		if (!good)
 			begin_slice_again(order, false);
-		good = order->unsorted;
 	}
 	else if (order->phase == PHASE_KEYS && !order->unsorted)
 	{
