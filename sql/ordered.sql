@@ -341,8 +341,8 @@ SELECT buffers('SELECT * FROM o WHERE a BETWEEN 1 AND 20000000') + 15
 	IS DISTINCT FROM (current_setting('debug_assertions')::boolean
 		AND current_setting('server_version_num')::int >= 160000) AS fewer;
 
--- For its order no function of users is called that the query does not name: whoever reads the table need
--- not have the right to, and has rights that its owner has not.
+-- For its order no function of users is called that the query does not name: whoever reads the
+-- table need not have the right to, and has rights that its owner has not.
 CREATE FUNCTION own(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN v % 100; END';
 REVOKE EXECUTE ON FUNCTION own(int) FROM PUBLIC;
 CREATE TABLE named (a int, b int);

@@ -205,10 +205,12 @@ rencoder_options_sort_memory(void)
 	return (Size) maintenance_work_mem * 1024;
 }
 
+/* The last run of a constraint covers all pages to come: filters would be for billions of pages. */
 bool
 rencoder_options_use_runs(Relation index)
 {
-	return rencoder_options(index)->storage != RENCODER_STORAGE_FILTER;
+	return rencoder_options(index)->storage != RENCODER_STORAGE_FILTER ||
+		index->rd_index->indisexclusion;
 }
 
 uint32

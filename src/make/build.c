@@ -91,12 +91,12 @@ refuse_exclusion(Relation index)
 {
 	if (!index->rd_index->indisexclusion)
 		return;
-	if (!rencoder_options_use_runs(index))
+	if (rencoder_options(index)->storage == RENCODER_STORAGE_FILTER)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("exclusion constraints cannot be enforced by \"storage = filter\""),
 				 errdetail("Index \"%s\" would enforce one.", RelationGetRelationName(index)),
-				 errhint("Create the constraint without \"storage\".")));
+				 errhint("Create the constraint without \"storage\", or reset that of its index.")));
 	if (!index->rd_index->indimmediate)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
