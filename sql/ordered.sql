@@ -350,6 +350,8 @@ INSERT INTO named SELECT i % 1000, i FROM generate_series(1, 5000) i;
 CREATE INDEX named_two ON named USING rencoder (a, own(b)) WITH (composite = on);
 CREATE INDEX named_some ON named USING rencoder (own(b)) WHERE a > 990;
 CREATE INDEX named_own ON named USING rencoder ((a % 2), abs(b)) WITH (composite = on);
+CREATE INDEX named_case ON named USING rencoder ((CASE a WHEN 5 THEN b END), greatest(a, b))
+	WITH (composite = on);
 VACUUM ANALYZE named;
 CREATE ROLE regress_rencoder_ordered;
 GRANT USAGE ON SCHEMA ordered TO regress_rencoder_ordered;
@@ -360,6 +362,7 @@ SELECT count(*) FROM named WHERE a > 990;
 SELECT a, b FROM named WHERE a > 990 ORDER BY b LIMIT 2;
 SELECT own(1);
 SELECT sorts('SELECT * FROM named WHERE a % 2 = 1 ORDER BY abs(b) LIMIT 3');
+SELECT sorts('SELECT * FROM named ORDER BY CASE a WHEN 5 THEN b END, greatest(a, b) LIMIT 3');
 RESET ROLE;
 DROP TABLE named;
 REVOKE USAGE ON SCHEMA ordered FROM regress_rencoder_ordered;

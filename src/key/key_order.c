@@ -63,6 +63,12 @@ runs_users(Node *node, void *arg)
 		case T_RelabelType:
 		case T_CoerceViaIO:
 		case T_CoalesceExpr:
+		case T_CaseExpr:
+		case T_CaseTestExpr:
+		case T_NullIfExpr:
+		case T_DistinctExpr:
+		case T_MinMaxExpr:
+		case T_SubscriptingRef:
 			if (is_users(exprType(node), NULL) || check_functions_in_node(node, is_users, NULL))
 				return true;
 			break;
