@@ -78,12 +78,6 @@ clean_up()
 	[ "$major" = none ] || stop_clusters
 }
 
-find_clang()
-{
-	command -v clang ||
-		compgen -c clang- | grep -E '^clang-[0-9]+$' | sort -t- -k2n | tail -n 1
-}
-
 stage_layers()
 {
 	local script status

@@ -23,6 +23,12 @@ warning_flags()
 		"$("$PG_CONFIG" --includedir-server)"
 }
 
+find_clang()
+{
+	command -v clang ||
+		compgen -c clang- | grep -E '^clang-[0-9]+$' | sort -t- -k2n | tail -n 1
+}
+
 # Runs a command as another user.  Not runuser(1), which stands between us and
 # the command and answers signals itself.
 drop_root()
