@@ -64,6 +64,7 @@ CREATE INDEX ad_wide_phrase ON ad_wide (phrase) WHERE phrase <> '';
 VACUUM ANALYZE ad, ad_child, ad_rows, ad_wide;
 -- Orders that rencoder has, and others: a table for each index, with a condition that uses it.
 CREATE TYPE ad_mood AS ENUM ('sad', 'ok', 'happy');
+CREATE FUNCTION ad_own(v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN v % 1009; END';
 CREATE TABLE ad_order_kinds (name text, definition text, condition text);
 INSERT INTO ad_order_kinds VALUES
 	('number', 'v DESC', 'v = 5'),
@@ -80,6 +81,7 @@ INSERT INTO ad_order_kinds VALUES
 	('two_few', 'few, tenant', 'few = 3 AND tenant = 5'),
 	('two_in_order', 'few, at', 'few = 3 AND at < ''2026-01-02'''),
 	('two_expression', 'tenant, (v % 1009)', 'tenant = 5 AND v % 1009 = 5'),
+	('two_own', 'tenant, ad_own(v)', 'tenant = 5 AND ad_own(v) = 5'),
 	('two_skewed', 'skewed, few', 'skewed = 5 AND few = 3'),
 	('three', 'few, skewed, u', 'few = 3 AND skewed = 5'),
 	('four', 'few, tenant, skewed, v', 'few = 3 AND tenant = 5'),

@@ -3,7 +3,8 @@
 -- complain if script is sourced in psql, rather than via ALTER EXTENSION
 \echo Use "ALTER EXTENSION rencoder UPDATE TO '0.9.0'" to load this file. \quit
 
--- PostgreSQL 20 gives indexes functions of their own for statistics; the view is the same in all versions.
+-- The advice: PostgreSQL 20 gives indexes functions of their own for statistics; the view is the same in all
+-- versions.  And it promised an order that indexes with functions of users do not have.
 -- Names are those of pg_catalog meanwhile, whatever others have made in the schema of the extension.
 DO $do$
 DECLARE
@@ -27,6 +28,12 @@ BEGIN
 			format('coalesce((SELECT s.%s FROM pg_stat_all_indexes AS s '
 				'WHERE s.indexrelid = leaves.indexrelid), 0)', f.col));
 	END LOOP;
+	-- No order by functions that a query does not name, if they are not the server's.
+	definition := replace(definition, '(i.indnkeyatts > 4) OR', $$(i.indnkeyatts > 4)
+		OR (i.indnkeyatts > 1 OR i.indpred IS NOT NULL) AND EXISTS (
+			SELECT FROM pg_depend AS d
+			WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
+				AND d.refclassid = 'pg_proc'::regclass AND d.refobjid >= 16384) OR$$);
 	EXECUTE definition;
 	PERFORM pg_catalog.set_config('search_path', path, true);
 END $do$;
