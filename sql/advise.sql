@@ -64,7 +64,8 @@ CREATE INDEX ad_wide_phrase ON ad_wide (phrase) WHERE phrase <> '';
 VACUUM ANALYZE ad, ad_child, ad_rows, ad_wide;
 -- Orders that rencoder has, and others: a table for each index, with a condition that uses it.
 CREATE TYPE ad_mood AS ENUM ('sad', 'ok', 'happy');
-CREATE FUNCTION ad_own(v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN v % 1009; END';
+CREATE FUNCTION ad_own(v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE
+	AS 'BEGIN RETURN v % 1009; END';
 CREATE TABLE ad_order_kinds (name text, definition text, condition text);
 INSERT INTO ad_order_kinds VALUES
 	('number', 'v DESC', 'v = 5'),
